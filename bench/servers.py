@@ -188,11 +188,8 @@ def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
 
 
 @contextmanager
-def running(
-    command: Sequence[str], url: str, start_timeout_s: float = START_TIMEOUT_S, **environment: str
-) -> Iterator[int]:
-    """Run a server while the block runs, from when it takes connections at `url`; gives its process
-    id.
+def running(command: Sequence[str], url: str, **environment: str) -> Iterator[None]:
+    """Run a server while the block runs, from when it takes connections at `url`.
 
     Raises RunError, with its last words, when it doesn't. The process is stopped on every way out,
     and by the kernel (Linux) if this process is killed.
@@ -208,7 +205,7 @@ def running(
             preexec_fn=end_with_parent(),
         )
         try:
-            if not _takes_connections(process, url, start_timeout_s):
+            if not _takes_connections(process, url):
                 log.seek(0)
                 words = log.read().strip().splitlines() or ["it printed nothing"]
                 ended = (
@@ -217,15 +214,15 @@ def running(
                     else f"ended with status {process.returncode}"
                 )
                 raise RunError(f"{Path(command[0]).name} {ended}: {words[-1][:300]}")
-            yield process.pid
+            yield
         finally:
             process.kill()  # nothing that it has is kept
             process.wait()
 
 
-def _takes_connections(process: subprocess.Popen, url: str, timeout_s: float) -> bool:
+def _takes_connections(process: subprocess.Popen, url: str) -> bool:
     host, _, port = url.removeprefix("http://").partition(":")
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
             socket.create_connection((host, int(port)), ANSWER_TIMEOUT_S).close()

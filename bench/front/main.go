@@ -23,7 +23,6 @@ type settings struct {
 	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of a SlowDown: S3 refuses fast and copies slowly
 	LoseAnswers      float64 `json:"lose_answers"`       // the share of requests that are carried out and never answered
 	Reset            float64 `json:"reset"`              // the share whose connection is reset before anything is done
-	DenyPrefix       string  `json:"deny_prefix"`        // of bucket/key, of a source and of a destination
 	ExpireAfter      int     `json:"expire_after"`       // so many requests with the same credentials; 0: never
 }
 
@@ -73,9 +72,6 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	sleep(f.LatencyMS - f.RefusalLatencyMS)
 	switch {
-	case f.denies(asked.path) || f.denies(asked.source):
-		f.count("denied")
-		refuse(w, http.StatusForbidden, "AccessDenied")
 	case f.expires(r):
 		f.count("expired")
 		refuse(w, http.StatusBadRequest, "ExpiredToken")
@@ -104,10 +100,6 @@ func (f *front) admit(now time.Time) bool {
 	}
 	f.tokens--
 	return true
-}
-
-func (f *front) denies(path string) bool {
-	return f.DenyPrefix != "" && strings.HasPrefix(path, f.DenyPrefix)
 }
 
 // expires says whether credentials are used up. They stay so: a client has to come with others.

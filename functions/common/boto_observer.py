@@ -17,58 +17,45 @@ def observed(
 ) -> Iterator[None]:
     """Tell the measurement of its client's requests while the block runs, and `object_of(key)` of
     their answers."""
-    observer = _Observer(measurement, object_of)
-    handlers = (
-        ("before-parameter-build.s3", observer.before_call),
-        ("before-send.s3", observer.before_send),
-        ("after-call.s3", observer.after_call),
-    )
-    events = s3.meta.events
-    for event_name, handler in handlers:
-        events.register(event_name, handler)
-    try:
-        yield
-    finally:
-        for event_name, handler in handlers:
-            events.unregister(event_name, handler)
+    sent_before: set[tuple[str, str, bytes]] = set()
 
-
-class _Observer:
-    def __init__(self, measurement: Measurement, object_of: Callable[[str], ObjectRead]) -> None:
-        self._measurement = measurement
-        self._object_of = object_of
-        self._sent: set[tuple[str, str, bytes]] = set()
-
-    def before_call(self, params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        """Keep the key: the answer doesn't say whose it is. A listing has none."""
+    def keep_key(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+        # The answer doesn't say whose it is. A listing has no key.
         context[_KEY] = params.get("Key")
 
-    def before_send(self, request: Any, **_: Any) -> None:
-        """Count the request; one for bytes that were asked for before is a retry, whoever made it:
-        the rest of a body ends where the whole does."""
+    def count_request(request: Any, **_: Any) -> None:
+        # One for bytes that were asked for before is a retry, whoever made it: the rest of a body
+        # ends where the whole does.
         last = request.headers.get("Range", b"").rpartition(b"-")[2]
         sent = (request.method, request.url, last)
-        is_retry = sent in self._sent
-        self._sent.add(sent)
-        self._measurement.count_request(is_retry=is_retry)
+        is_retry = sent in sent_before
+        sent_before.add(sent)
+        measurement.count_request(is_retry=is_retry)
 
-    def after_call(
-        self,
-        http_response: Any,
-        parsed: dict[str, Any],
-        model: Any,
-        context: dict[str, Any],
-        **_: Any,
+    def compare_answer(
+        http_response: Any, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any
     ) -> None:
-        """Compare the ETags: newer boto3 asks for that itself (If-Match), the one in a Lambda
-        runtime may be older."""
+        # Newer boto3 asks for the ETag itself (If-Match), the one in a Lambda runtime may be older.
         key, is_body = context[_KEY], model.name == "GetObject"
         if http_response.status_code == 412:
             raise object_changed()
         if key is not None and http_response.status_code < 300:
-            self._object_of(key).note_answer(
+            object_of(key).note_answer(
                 parsed.get("ETag"), _object_size_bytes(parsed), is_body=is_body
             )
+
+    handlers = (
+        ("before-parameter-build.s3", keep_key),
+        ("before-send.s3", count_request),
+        ("after-call.s3", compare_answer),
+    )
+    for event_name, handler in handlers:
+        s3.meta.events.register(event_name, handler)
+    try:
+        yield
+    finally:
+        for event_name, handler in handlers:
+            s3.meta.events.unregister(event_name, handler)
 
 
 def _object_size_bytes(parsed: dict[str, Any]) -> int | None:

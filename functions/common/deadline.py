@@ -90,14 +90,7 @@ class DeadlineRunner:
         run = _Run(work, clean_up)
         self._thread = threading.Thread(target=run, name=self._operation, daemon=True)
         self._thread.start()
-        try:
-            stopped = self._wait(run, measurement, deadline_s)
-        except BaseException as error:
-            # KeyboardInterrupt or SystemExit in the invocation: they go up, the operation must not
-            # go on.
-            measurement.stop(DeadlineExceeded(f"interrupted by {type(error).__name__}"))
-            raise
-        return _outcome(run, measurement, stopped)
+        return _outcome(run, measurement, self._wait(run, measurement, deadline_s))
 
     def _wait(
         self, run: _Run, measurement: Measurement, deadline_s: float

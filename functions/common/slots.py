@@ -5,7 +5,7 @@ import errno
 import mmap
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 # What one call receives. Measured against 64 KiB to 2 MiB: less means more calls and wake-ups, more
 # saves nothing.
@@ -54,28 +54,33 @@ class TargetFile:
             self._file = None
 
 
-class FileSlot:
-    """A slot of a file, with a buffer of its own; `target` may be another one once a file is
-    full."""
+class BufferSlot:
+    """Receives into one buffer, again and again. `digest`, hashlib's, gets what passes: in order,
+    even when a try breaks off, where one slot receives all of it."""
 
-    def __init__(self, target: TargetFile | None = None) -> None:
-        self.target = target
-        self._buffer = new_window()
+    def __init__(self, digest: Any = None) -> None:
+        # It begins at a page. A bytearray of this size begins 16 bytes after one, and received
+        # bytes as a rule lie at the beginning of a page: on some processors the kernel's copy
+        # between two such addresses takes twice as long (seen on an AMD EPYC).
+        window = mmap.mmap(-1, WINDOW_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._buffer, self.digest = memoryview(window), digest
 
     def window(self, position: int, count: int) -> memoryview:
         """Return the buffer, or its beginning where fewer bytes are to come."""
         return self._buffer[:count]
 
     def keep(self, position: int, count: int) -> None:
+        """Hash what came."""
+        if self.digest is not None:
+            self.digest.update(self._buffer[:count])
+
+
+class FileSlot(BufferSlot):
+    """A slot of a file; `target` may be another one once a file is full."""
+
+    target: TargetFile
+
+    def keep(self, position: int, count: int) -> None:
         """Write the buffer to its place in the file."""
+        super().keep(position, count)
         self.target.write(self._buffer[:count], position)
-
-
-def new_window() -> memoryview:
-    """Return a buffer that begins at a page.
-
-    A bytearray of this size begins 16 bytes after one, and received bytes as a rule lie at the
-    beginning of a page: on some processors the kernel's copy between two such addresses takes twice
-    as long (seen on an AMD EPYC).
-    """
-    return memoryview(mmap.mmap(-1, WINDOW_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))

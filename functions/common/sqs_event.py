@@ -42,20 +42,18 @@ def read_messages(event: Any) -> list[Message]:
 
 
 def _read_message(record: Any, number: int) -> Message:
-    if not isinstance(record, dict) or record.get("eventSource") != "aws:sqs":
-        raise EventError(
-            f"this function takes SQS events: Records[{number}].eventSource isn't aws:sqs"
-        )
+    record = record if isinstance(record, dict) else {}
     attributes = record.get("attributes")
     attempt = attributes.get("ApproximateReceiveCount") if isinstance(attributes, dict) else None
-    if not isinstance(record.get("messageId"), str) or not isinstance(record.get("body"), str):
+    texts = (record.get("messageId"), record.get("body"), attempt)
+    if (
+        record.get("eventSource") != "aws:sqs"
+        or not all(isinstance(text, str) for text in texts)
+        or not re.fullmatch(r"[0-9]{1,9}", attempt)
+    ):
         raise EventError(
-            f"this function takes SQS events: Records[{number}] needs messageId and body as text"
-        )
-    if not isinstance(attempt, str) or not re.fullmatch(r"[0-9]{1,9}", attempt):
-        raise EventError(
-            f"this function takes SQS events: Records[{number}].attributes.ApproximateReceiveCount "
-            "isn't a number"
+            f"this function takes SQS events: Records[{number}] needs eventSource aws:sqs, "
+            "messageId, body and attributes.ApproximateReceiveCount"
         )
     return Message(
         message_id=record["messageId"],

@@ -63,15 +63,9 @@ def parse_work_order(body: str, make: type[Order], own: Mapping[str, Parser]) ->
 def _parse_object(body: str) -> dict[str, Any]:
     try:
         values = json.loads(body, object_pairs_hook=_without_duplicates)
-    except json.JSONDecodeError as error:
-        raise WorkOrderError(
-            f"the message body isn't JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
     except (ValueError, RecursionError) as error:
-        # An integer of more than 4,300 digits, or nesting deeper than the interpreter's stack.
-        raise WorkOrderError(
-            f"the message body can't be read as JSON: {quote(str(error))}"
-        ) from None
+        # Also an integer of more than 4,300 digits, or nesting deeper than the interpreter's stack.
+        raise WorkOrderError(f"the message body isn't JSON: {quote(str(error))}") from None
     if not isinstance(values, dict):
         raise WorkOrderError(f"the message body must be a JSON object, not {quote(values)}")
     return values

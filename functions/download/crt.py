@@ -37,7 +37,7 @@ class CrtS3:
     def __init__(self, settings: Settings, awscrt: Any) -> None:
         """Raises SettingsError when region or AWS_ENDPOINT_URL can't be used."""
         self._awscrt = awscrt
-        self._on_request: Callable[[], None] = _nothing
+        self._on_request: Callable[[], None] = lambda: None
         self._host, self._path, is_tls = _address(settings)
         payer = [(s3_client.PAYER_HEADER, s3_client.PAYER)] if settings.requester_pays else []
         # Without the length the client takes the request for one with a body.
@@ -199,7 +199,3 @@ def _requests_without_retry(transfer: Transfer) -> int:
     a range."""
     part_bytes = transfer.settings.range_part_mb * 2**20
     return max(1, -(-transfer.announced_bytes // part_bytes)) + (transfer.announced_bytes == 0)
-
-
-def _nothing() -> None:
-    """Before the first download."""

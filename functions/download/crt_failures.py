@@ -14,21 +14,26 @@ from common.failures import (
     ReadTimeout,
 )
 
-# By the beginning of the runtime's name for the error, the longer ones first.
-_BY_NAME: tuple[tuple[str, type[Failure]], ...] = (
-    ("AWS_ERROR_S3_OBJECT_MODIFIED", ObjectChanged),
-    ("AWS_ERROR_S3_RESPONSE_CHECKSUM_MISMATCH", ChecksumMismatch),
-    ("AWS_ERROR_HTTP_RESPONSE_FIRST_BYTE_TIMEOUT", ReadTimeout),
-    ("AWS_ERROR_HTTP_CHANNEL_THROUGHPUT_FAILURE", ReadTimeout),
-    ("AWS_IO_SOCKET_CONNECTION_REFUSED", NoConnection),
-    ("AWS_IO_SOCKET_TIMEOUT", NoConnection),
-    ("AWS_IO_SOCKET_NO_ROUTE_TO_HOST", NoConnection),
-    ("AWS_IO_DNS", NoConnection),
-    ("AWS_IO_TLS", NoConnection),
-    ("AWS_AUTH_", NoCredentials),
-    ("AWS_IO_", ConnectionCut),
-    ("AWS_ERROR_HTTP_", ConnectionCut),
-    ("AWS_ERROR_S3_INCORRECT_CONTENT_LENGTH", ConnectionCut),
+# By the beginning of the runtime's name for the error; the first that fits.
+_BY_NAME: tuple[tuple[type[Failure], tuple[str, ...]], ...] = (
+    (ObjectChanged, ("AWS_ERROR_S3_OBJECT_MODIFIED",)),
+    (ChecksumMismatch, ("AWS_ERROR_S3_RESPONSE_CHECKSUM_MISMATCH",)),
+    (
+        ReadTimeout,
+        ("AWS_ERROR_HTTP_RESPONSE_FIRST_BYTE_TIMEOUT", "AWS_ERROR_HTTP_CHANNEL_THROUGHPUT_FAILURE"),
+    ),
+    (
+        NoConnection,
+        (
+            "AWS_IO_SOCKET_CONNECTION_REFUSED",
+            "AWS_IO_SOCKET_TIMEOUT",
+            "AWS_IO_SOCKET_NO_ROUTE_TO_HOST",
+            "AWS_IO_DNS",
+            "AWS_IO_TLS",
+        ),
+    ),
+    (NoCredentials, ("AWS_AUTH_",)),
+    (ConnectionCut, ("AWS_IO_", "AWS_ERROR_HTTP_", "AWS_ERROR_S3_INCORRECT_CONTENT_LENGTH")),
 )
 # Answers that the runtime tells of without their status: those that it tried again, and one that
 # isn't for its range.
@@ -60,7 +65,7 @@ def translate(error: Exception, details: dict[str, Any]) -> Exception:
         return AnswerError("GetObject", *_ANSWERS[name])
     if name in ("AWS_ERROR_FILE_WRITE_FAILURE", "AWS_ERROR_NO_SPACE"):
         return OSError(errno.ENOSPC, str(error))
-    for beginning, failure in _BY_NAME:
-        if name.startswith(beginning):
+    for failure, beginnings in _BY_NAME:
+        if name.startswith(beginnings):
             return failure(str(error))  # which begins with the name
     return error

@@ -1,5 +1,6 @@
 """The work order of a download."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,6 @@ from common.work_order import (
     quote,
     whole_number,
 )
-from download.checksum import Checksum, parse_checksum
 
 
 @dataclass(frozen=True)
@@ -20,14 +20,14 @@ class DownloadOrder(WorkOrder):
     """One download to do.
 
     `object_bytes` and `object_etag` are the size and the ETag that the object must have, `checksum`
-    what its bytes must have. They are None when the order leaves them out. `warm_up` 1 marks a
-    download that no figure counts.
+    the SHA-256 of its bytes in hexadecimal digits. They are None when the order leaves them out.
+    `warm_up` 1 marks a download that no figure counts.
     """
 
     object_bytes: int | None = None
     object_etag: str | None = None
     warm_up: int = 0
-    checksum: Checksum | None = None
+    checksum: str | None = None
 
 
 def parse_download_order(body: str) -> DownloadOrder:
@@ -41,11 +41,9 @@ def parse_download_order(body: str) -> DownloadOrder:
     return parse_work_order(body, DownloadOrder, own)
 
 
-def _checksum(key: str, value: Any) -> Checksum:
-    checksum = parse_checksum(value) if isinstance(value, str) else None
-    if checksum is None:
+def _checksum(key: str, value: Any) -> str:
+    if not isinstance(value, str) or not re.fullmatch("sha256:[0-9a-f]{64}", value):
         raise WorkOrderError(
-            f"{key} must be sha256: and 64, or crc32: and 8 hexadecimal digits in lower case, not "
-            f"{quote(value)}"
+            f"{key} must be sha256: and 64 hexadecimal digits in lower case, not {quote(value)}"
         )
-    return checksum
+    return value.removeprefix("sha256:")

@@ -5,15 +5,14 @@ A sink is filled through slots, one for each thread. A slot gives the window to 
 bytes into, and is told how many came.
 """
 
+import hashlib
 import mmap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 from common.failures import NoMemory
-from common.slots import WINDOW_BYTES, FileSlot, Slot, TargetFile, new_window
-from download.checksum import Checksum, Digest, joined_crc32
-from download.methods import DISCARD, MEMORY, TMP
+from common.slots import WINDOW_BYTES, BufferSlot, FileSlot, Slot, TargetFile
+from download.methods import MEMORY, TMP
 
 # Kept for Python and this function: about 40 MiB in use.
 _OTHER_MEMORY_MB = 80
@@ -29,74 +28,42 @@ class Sink(Protocol):
     def slot(self) -> Slot:
         """Return a new slot for one thread; it may be used once the sink is prepared."""
 
-    def digest(self, algorithm: str) -> str:
-        """Return the checksum of what was kept."""
+    def sha256(self) -> str:
+        """Return the checksum of what was kept, in hexadecimal digits."""
 
     def close(self) -> None:
         """Give memory and file back; safe to repeat."""
 
 
-def make_sink(name: str, folder: Path, memory_mb: int, checksum: Checksum | None) -> Sink:
+def make_sink(name: str, folder: Path, memory_mb: int, is_hashed: bool) -> Sink:
     """Return the sink with this name; `folder` is for its file, `memory_mb` what the function
-    has."""
+    has, and `is_hashed` says whether its checksum will be asked for."""
     if name == MEMORY:
         return MemorySink(memory_mb)
     if name == TMP:
         return FileSink(folder / "object")
-    assert name == DISCARD
-    return DiscardSink(checksum.algorithm if checksum else None)
+    return DiscardSink(is_hashed=is_hashed)
 
 
 class DiscardSink:
-    """Receives into one buffer a slot, again and again; a checksum, if asked for, is computed on
-    the way."""
+    """Receives into one buffer a slot; a checksum, if asked for, is computed on the way."""
 
-    def __init__(self, algorithm: str | None) -> None:
-        self._algorithm = algorithm
-        self._slots: list[_DiscardSlot] = []
+    def __init__(self, *, is_hashed: bool) -> None:
+        self._digest = hashlib.sha256() if is_hashed else None
 
     def prepare(self, size_bytes: int) -> None:
         """Nothing to prepare."""
 
     def slot(self) -> Slot:
         """Return a slot with a buffer of its own."""
-        slot = _DiscardSlot(self._algorithm)
-        self._slots.append(slot)
-        return slot
+        return BufferSlot(self._digest)
 
-    def digest(self, algorithm: str) -> str:
-        """Return the checksum; that of several slots only as CRC-32, because their bytes weren't in
-        order."""
-        by_position: dict[int, Digest] = {}
-        for slot in self._slots:
-            by_position |= slot.digests
-        parts = [by_position[start] for start in sorted(by_position)]
-        if algorithm == "crc32":
-            return joined_crc32((part.crc, part.count) for part in parts)
-        return parts[0].hexadecimal() if parts else Digest(algorithm).hexadecimal()
+    def sha256(self) -> str:
+        """Return the checksum of what passed, in the order in which it did."""
+        return self._digest.hexdigest()
 
     def close(self) -> None:
         """Nothing to give back."""
-
-
-class _DiscardSlot:
-    def __init__(self, algorithm: str | None) -> None:
-        self.digests: dict[int, Digest] = {}  # by the position where a run of bytes began
-        self._algorithm = algorithm
-        self._digest: Digest | None = None
-        self._end = -1
-        self._buffer = new_window()
-
-    def window(self, position: int, count: int) -> memoryview:
-        return self._buffer[:count]
-
-    def keep(self, position: int, count: int) -> None:
-        if self._algorithm is None:
-            return
-        if position != self._end or self._digest is None:
-            self._digest = self.digests[position] = Digest(self._algorithm)
-        self._digest.update(self._buffer[:count])
-        self._end = position + count
 
 
 class MemorySink:
@@ -134,11 +101,9 @@ class MemorySink:
     def keep(self, position: int, count: int) -> None:
         """Nothing to do: they are where they belong."""
 
-    def digest(self, algorithm: str) -> str:
+    def sha256(self) -> str:
         """Return the checksum of the memory."""
-        digest = Digest(algorithm)
-        digest.update(self._whole)
-        return digest.hexadecimal()
+        return hashlib.sha256(self._whole).hexdigest()
 
     def close(self) -> None:
         """Give the memory back."""
@@ -158,18 +123,11 @@ class FileSink(TargetFile):
 
     def slot(self) -> Slot:
         """Return a slot with a buffer of its own."""
-        return FileSlot(self)
+        slot = FileSlot()
+        slot.target = self
+        return slot
 
-    def digest(self, algorithm: str) -> str:
+    def sha256(self) -> str:
         """Return the checksum of the file, read again."""
-        digest = Digest(algorithm)
-        for piece in _pieces(self.path):
-            digest.update(piece)
-        return digest.hexadecimal()
-
-
-def _pieces(path: Path) -> Iterator[memoryview]:
-    buffer = new_window()
-    with path.open("rb", buffering=0) as file:
-        while count := file.readinto(buffer):
-            yield buffer[:count]
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()

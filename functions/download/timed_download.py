@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from common.deadline import DeadlineRunner
-from common.failures import SizeMismatch
+from common.failures import ChecksumMismatch, SizeMismatch
 from common.outcome import Outcome
 from common.s3_client import ATTEMPTS, RETRY_MODE, sdk_of
 from common.start_barrier import wait_until
@@ -62,7 +62,10 @@ class Download:
         folder = WorkFolder()
         try:
             sink = make_sink(
-                self.settings.sink, folder.path, self.settings.memory_size, order.checksum
+                self.settings.sink,
+                folder.path,
+                self.settings.memory_size,
+                order.checksum is not None,
             )
             transfer = Transfer(self._s3, self.settings, order, sink)
 
@@ -98,15 +101,9 @@ class Download:
 
 
 def _refuse_impossible_checksum(settings: Settings, order: DownloadOrder) -> None:
-    if (
-        settings.method == "ranges"
-        and settings.sink == DISCARD
-        and order.checksum
-        and order.checksum.algorithm != "crc32"
-    ):
+    if order.checksum and (settings.method, settings.sink) == ("ranges", DISCARD):
         raise WorkOrderError(
-            "discarded ranges arrive out of order, so only a crc32 can be computed: use a crc32, "
-            "or set SINK to memory or tmp"
+            "discarded ranges arrive out of order and have no checksum: set SINK to memory or tmp"
         )
 
 
@@ -123,6 +120,9 @@ def _fetch_and_verify(fetch: Callable[[Transfer], int], transfer: Transfer) -> i
             raise SizeMismatch(
                 f"received {received_bytes} bytes, but {source} {size}: upload the object again"
             )
-    if order.checksum is not None:
-        order.checksum.compare(transfer.sink.digest(order.checksum.algorithm))
+    if order.checksum is not None and order.checksum != (received := transfer.sink.sha256()):
+        raise ChecksumMismatch(
+            f"the bytes received have the sha256 {received}, but the message expects "
+            f"{order.checksum}: upload the object again"
+        )
     return received_bytes

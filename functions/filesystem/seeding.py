@@ -118,9 +118,10 @@ def _copy(
     unverified.mkdir()
 
     def copy(path: str) -> None:
-        file, slot, time_s = unverified / str(next(numbers)), _HashingSlot(), _time_s(objects[path])
+        file, time_s = unverified / str(next(numbers)), _time_s(objects[path])
+        slot = FileSlot(hashlib.sha256())
         fetch_file(reads[path], slot, file)
-        if slot.sha256.hexdigest() != _sha256(file):
+        if slot.digest.hexdigest() != _sha256(file):
             raise ChecksumMismatch(
                 f"{path!a:.100} on the mount differs from the object in S3: invoke again"
             )
@@ -133,18 +134,6 @@ def _copy(
             each(measurement, _THREADS, copy, objects)
     finally:
         shutil.rmtree(unverified, ignore_errors=True)
-
-
-class _HashingSlot(FileSlot):
-    """A slot that hashes what passes, which is in order even when a try breaks off."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sha256 = hashlib.sha256()
-
-    def keep(self, position: int, count: int) -> None:
-        super().keep(position, count)
-        self.sha256.update(self.window(position, count))
 
 
 def _sha256(path: Path) -> str:

@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
+from stampede.checkout import FUNCTIONS
 from stampede.runs.folder import RunFolder
 from tests.emulator.embedded_aws import run, settings
-from tests.unit.functions.transfer.transfer_program import SOURCES
 from tests.unit.report.recompute import mismatches
 
 MOST_S = 600
@@ -79,7 +79,11 @@ def built_program(folder):
     (folder / "main.go").write_text(PROGRAM)
     build = ["go", "build", "-o", str(folder / "bootstrap"), str(folder / "main.go")]
     subprocess.run(
-        build, cwd=SOURCES, env=os.environ | {"CGO_ENABLED": "0"}, check=True, timeout=MOST_S
+        build,
+        cwd=FUNCTIONS / "transfer",
+        env=os.environ | {"CGO_ENABLED": "0"},
+        check=True,
+        timeout=MOST_S,
     )
     with zipfile.ZipFile(folder / "program.zip", "w") as package:
         package.write(folder / "bootstrap", "bootstrap")

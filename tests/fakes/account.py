@@ -3,7 +3,6 @@ service is there."""
 
 import json
 import re
-from urllib.parse import parse_qs
 
 from tests.fakes.loopback import Loopback
 
@@ -52,13 +51,11 @@ class FakeAccount(Loopback):
         rest = (name for end, name in PATHS.items() if request.path.rstrip("/").endswith(end))
         operation = request.operation or next(rest, "")
         if {service, operation} & self.lacks:
-            return (
-                501,
-                {},
-                b'{"__type": "InternalFailure", "message": "not yet implemented or pro feature"}',
-            )
+            return _error(501, "InternalFailure")
         if {service, operation} & self.refuse:
-            return self._refusal(service)
+            if service == "sts":
+                return 403, {}, b"<R><Error><Code>InvalidClientTokenId</Code></Error></R>"
+            return _error(403, "AccessDeniedException")
         if operation == "GetFunctionConcurrency":
             return self._reserved(request.path.split("/")[-2])
         body = self._body(operation, request.body.decode()) or self.bodies.get(
@@ -66,29 +63,9 @@ class FakeAccount(Loopback):
         )
         return 200, {}, (body if isinstance(body, str) else json.dumps(body)).encode()
 
-    def _refusal(self, service):
-        if service in ("sts", "ec2"):
-            code = {"sts": "InvalidClientTokenId", "ec2": "UnauthorizedOperation"}[service]
-            error = f"<Error><Code>{code}</Code><Message>no</Message></Error>"
-            body = (
-                f"<Response><Errors>{error}</Errors></Response>"
-                if service == "ec2"
-                else f"<R>{error}</R>"
-            )
-            return 403, {}, body.encode()
-        return (
-            403,
-            {"x-amzn-ErrorType": "AccessDeniedException"},
-            b'{"__type": "AccessDeniedException"}',
-        )
-
     def _reserved(self, name):
         if name not in self.functions:
-            return (
-                404,
-                {"x-amzn-ErrorType": "ResourceNotFoundException"},
-                b'{"Type": "User", "Message": "none"}',
-            )
+            return _error(404, "ResourceNotFoundException")
         return 200, {}, json.dumps({"ReservedConcurrentExecutions": self.functions[name]}).encode()
 
     def _body(self, operation, body):
@@ -96,19 +73,17 @@ class FakeAccount(Loopback):
             return {"AccountLimit": self.limits, "AccountUsage": {}}
         if operation == "ListFunctions":
             return {"Functions": [{"FunctionName": name} for name in self.functions]}
-        filters = [
-            values[0]
-            for name, values in parse_qs(body).items()
-            if name.startswith("Filter.1.Value.")
-        ]
         if operation == "DescribeInstances":
             instances = "".join(
                 f"<item><instanceId>{name}</instanceId><instanceType>m5a.8xlarge</instanceType>"
                 "<instanceState><name>running</name></instanceState></item>"
-                for name in (self.instances if filters == ["stampede-*"] else [])
+                for name in (self.instances if "stampede-%2A" in body else [])
             )
-            reservation = (
-                f"<item><instancesSet>{instances}</instancesSet></item>" if instances else ""
-            )
+            reservation = f"<item><instancesSet>{instances}</instancesSet></item>"
             return f"<R><reservationSet>{reservation}</reservationSet></R>"
         return None
+
+
+def _error(status, code):
+    """In the form of services that speak JSON, by an operation or by REST."""
+    return status, {"x-amzn-ErrorType": code}, json.dumps({"__type": code}).encode()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import ssl
-import sys
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -52,16 +53,14 @@ class Loopback:
         """Status, headers, and content: in pieces, it needs its length among the headers."""
         raise NotImplementedError
 
-    def accepts_connection(self) -> bool:
-        """Whether a new connection is served, or closed at once."""
-        return True
-
     def exchange(self, http: Connection) -> None:
         """Answer the next request of a connection."""
         http.respond(*self.answer(http.read_request()))
 
     def __enter__(self) -> Self:
-        self._server = _Server((HOST, 0), type("_Connection", (Connection,), {"fake": self}))
+        self._server = ThreadingHTTPServer(
+            (HOST, 0), type("_Connection", (Connection,), {"fake": self})
+        )
         if self._tls is not None:
             self._server.socket = self._tls.wrap_socket(self._server.socket, server_side=True)
         self.url = f"{'https' if self._tls else 'http'}://{HOST}:{self._server.server_port}"
@@ -74,14 +73,32 @@ class Loopback:
         self._server.server_close()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class JsonService(Loopback):
+    """A service that speaks JSON: a fake of one has a method for each operation, which takes its
+    parameters and returns its answer.
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Print what went wrong in a fake, but not that a client hung up, which is what many tests
-        are about."""
-        if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(request, client_address)
+    `calls` holds (operation, parameters) in order; `errors`, by operation, what its first calls end
+    with: error codes, or "code: message"; "": no error.
+    """
+
+    def __init__(self, errors: Mapping[str, list[str]] | None = None) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.errors = dict(errors or {})
+
+    def answer(self, request: Request) -> tuple[int, dict[str, str], bytes]:
+        operation, parameters = request.operation, json.loads(request.body)
+        self.calls.append((operation, parameters))
+        answer = getattr(self, operation)(parameters)
+        errors = self.errors.get(operation)
+        if error := errors.pop(0) if errors else "":
+            code, _, message = error.partition(": ")
+            answer = {"__type": code, "message": message or "in the words of the service"}
+        return 400 if "__type" in answer else 200, {}, json.dumps(answer).encode()
+
+    def requests(self, operation: str) -> list[dict[str, Any]]:
+        """The parameters of all calls of an operation."""
+        return [parameters for called, parameters in self.calls if called == operation]
 
 
 class Connection(BaseHTTPRequestHandler):
@@ -96,7 +113,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def handle(self) -> None:
         self.fake.connections += 1
-        if self.fake.accepts_connection():
+        with suppress(ConnectionError):  # that a client hangs up is what many tests are about
             super().handle()
 
     def do_GET(self) -> None:

@@ -23,40 +23,37 @@ from tests.fakes.loopback import ConnectionCut, Loopback, Request
 
 BUCKET = "stampede-test"
 KEY = "folder/sample_large_file.dat"
-ALWAYS = 1_000_000
+READS = ("HeadObject", "GetObject", "ListObjectsV2")
+ALWAYS = 1_000  # times: it never ends within a test
 Answer = tuple[int, dict[str, str], bytes | Iterable[bytes]]
 
 
 @dataclass
 class Faults:
-    """What goes wrong. Counters go down with every use; ALWAYS never ends within a test."""
+    """What goes wrong. Counters go down with every use."""
 
-    slow_down_heads: int = 0
-    slow_down_gets: int = 0
+    # By operation, status and code of the errors that its first calls end with; None: with none.
+    refuse: dict[str, list[tuple[int, str] | None]] = field(default_factory=dict)
     cut_bodies: int = 0
-    status: int | None = None
-    error_code: str = ""
-    head_announces_bytes: int | None = None
+    cut_listings: int = 0
     replace_after_gets: int | None = None
     ignore_if_match: bool = False
-    corrupt_body: bool = False
+    ignore_range: bool = False
+    get_announces_extra_bytes: int = 0
     trickle_bytes: int | None = None
     trickle_pause_s: float = 0.05
-    get_announces_extra_bytes: int = 0
-    ignore_range: bool = False
-    another_range: bool = False  # a 206 for what begins a byte later
-    close_connections: int = 0
-    cut_listings: int = 0
     keys_a_page: int = 1000
-    is_listing_whole: bool = False  # with a length instead of in chunks
-    lost_after_listing: str = ""
-    endless_listing: bool = False
-    # By operation, status and code of the errors that its first calls end with.
-    refuse: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
-    puts_until_denied: int | None = None
     damaged_part: int | None = None  # the number of the part that loses a bit on its way
     lose_completion: bool = False  # the upload is completed, and the answer is an error
-    region: str = ""  # the bucket's, as HeadBucket tells it
+    region: str = "us-east-1"  # the bucket's, as HeadBucket tells it
+
+    def __post_init__(self) -> None:
+        self.refuse = {operation: list(errors) for operation, errors in self.refuse.items()}
+
+
+def refused_reads(status: int, code: str, times: int = ALWAYS) -> Faults:
+    """Every kind of reading ends so often with this error."""
+    return Faults({operation: [(status, code)] * times for operation in READS})
 
 
 @dataclass
@@ -102,15 +99,6 @@ class FakeS3(Loopback):
         self.generation = 1
         self._lock = threading.Lock()
 
-    @property
-    def body(self) -> bytes:
-        """The object of a bucket that was made with one."""
-        return self.objects[KEY]
-
-    @body.setter
-    def body(self, body: bytes) -> None:
-        self.objects[KEY] = body
-
     def count(self, operation: str) -> int:
         """Return how many calls of an operation came in."""
         return sum(called == operation for called, _ in self.calls)
@@ -136,39 +124,18 @@ class FakeS3(Loopback):
         if error:
             return self._error(*error)
         if operation == "HeadObject" and not key:  # HeadBucket, rather
-            return (
-                200,
-                {"x-amz-bucket-region": self.faults.region} if self.faults.region else {},
-                b"",
-            )
-        if operation in ("HeadObject", "GetObject", "ListObjectsV2"):
-            return self._read(request, key)
+            return 200, {"x-amz-bucket-region": self.faults.region}, b""
         return getattr(self, f"_{operation}")(request, key)
 
     # Reading
-
-    def _read(self, request: Request, key: str) -> Answer:
-        faults, is_listing = self.faults, "list-type" in request.query
-        if not is_listing and key not in self.objects:
-            return self._error(404, "NoSuchKey")
-        if faults.status is not None:
-            return self._error(faults.status, faults.error_code)
-        if self.use_up("slow_down_heads" if request.method == "HEAD" else "slow_down_gets"):
-            return self._error(503, "SlowDown")
-        if (
-            not faults.ignore_if_match
-            and request.headers.get("If-Match", self._etag()) != self._etag()
-        ):
-            return self._error(412, "PreconditionFailed")
-        return self._listing(request.query) if is_listing else self._object(request, key)
 
     def _etag(self) -> str:
         return f'"generation-{self.generation}"'
 
     def _error(self, status: int, code: str) -> Answer:
+        # Form and size tell the CRT client that an object is empty.
         content = (
-            f'<?xml version="1.0" encoding="UTF-8"?><Error><Code>{code}</Code>'
-            "<Message>Injected by the test.</Message>"
+            f"<Error><Code>{code}</Code><Message>Injected by the test.</Message>"
             f"<ActualObjectSize>{len(self.objects.get(KEY, b''))}</ActualObjectSize></Error>"
         )
         return status, {"Content-Type": "application/xml"}, content.encode()
@@ -177,66 +144,51 @@ class FakeS3(Loopback):
         """The keys of a listing, in its order."""
         return sorted(key for key in self.objects if key.startswith(prefix))
 
-    def _listing(self, query: Mapping[str, str]) -> Answer:
-        faults, first = self.faults, int(query.get("continuation-token", "0"))
+    def _ListObjectsV2(self, request: Request, key: str) -> Answer:
+        query = request.query
+        first = int(query.get("continuation-token", "0"))
         keys = self.listed_keys(query.get("prefix", ""), "continuation-token" not in query)
-        page = keys[first : first + faults.keys_a_page]
+        last = first + self.faults.keys_a_page
         contents = "".join(
             f"<Contents><Key>{quote(key)}</Key><ETag>{html.escape(self._etag())}</ETag>"
             f"<LastModified>2025-01-01T00:00:0{self.generation}.000Z</LastModified>"
             f"<Size>{len(self.objects.get(key, b''))}</Size></Contents>"
-            for key in page
+            for key in keys[first:last]
         )
-        more = "true" if first + len(page) < len(keys) or faults.endless_listing else "false"
-        token = "1" if faults.endless_listing else str(first + len(page))
         body = (
-            '<?xml version="1.0" encoding="UTF-8"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
-            f"<IsTruncated>{more}</IsTruncated>{contents}<EncodingType>url</EncodingType>"
-            f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>"
+            f"<ListBucketResult><IsTruncated>{str(last < len(keys)).lower()}</IsTruncated>"
+            f"{contents}<EncodingType>url</EncodingType>"
+            f"<NextContinuationToken>{last}</NextContinuationToken></ListBucketResult>"
         ).encode()
-        self.objects.pop(faults.lost_after_listing, None)
-        headers = {"Content-Type": "application/xml"}
-        if faults.is_listing_whole:
-            headers["Content-Length"] = str(len(body))
-        else:
-            headers["Transfer-Encoding"] = "chunked"
-            pieces = [body[at : at + 100] for at in range(0, len(body), 100)] + [b""]
-            body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
-        return 200, headers, self._half(body) if self.use_up("cut_listings") else [body]
+        chunks = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+        headers = {"Transfer-Encoding": "chunked"}
+        return 200, headers, self._half(chunks) if self.use_up("cut_listings") else [chunks]
 
-    def _object(self, request: Request, key: str) -> Answer:
-        faults, body = self.faults, self.objects[key]
-        headers = {
-            "ETag": self._etag(),
-            "Last-Modified": "Wed, 01 Jan 2025 00:00:00 GMT",
-            **self.metadata.get(key, {}),
-        }
-        size, status = len(body), 200
-        if (
-            part := re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
-        ) and not faults.ignore_range:
+    def _HeadObject(self, request: Request, key: str) -> Answer:
+        faults = self.faults
+        if key not in self.objects:
+            return self._error(404, "NoSuchKey")
+        required = request.headers.get("If-Match", self._etag())
+        if required != self._etag() and not faults.ignore_if_match:
+            return self._error(412, "PreconditionFailed")
+        body, size, status = self.objects[key], len(self.objects[key]), 200
+        headers = {"ETag": self._etag()} | self.metadata.get(key, {})
+        part = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
+        if part and not faults.ignore_range:
             first, last = int(part[1]), min(int(part[2] or size), size - 1)
             if first >= size:
                 return self._error(416, "InvalidRange")
-            if faults.another_range:
-                first, last = first + 1, min(last + 1, size - 1)
             status, body = 206, body[first : last + 1]
             headers["Content-Range"] = f"bytes {first}-{last}/{size}"
-        elif request.method == "GET":
-            headers["x-amz-checksum-crc32"] = crc32(body)
-        if request.method == "HEAD":
-            length = size if faults.head_announces_bytes is None else faults.head_announces_bytes
-        else:
-            length = len(body) + faults.get_announces_extra_bytes
-        return status, headers | {"Content-Length": str(length)}, self._pieces(body)
+        extra = faults.get_announces_extra_bytes if request.method == "GET" else 0
+        return status, headers | {"Content-Length": str(len(body) + extra)}, self._pieces(body)
+
+    _GetObject = _HeadObject
 
     def _pieces(self, body: bytes) -> Iterator[bytes]:
-        faults = self.faults
-        if faults.corrupt_body:
-            body = bytes([body[0] ^ 1]) + body[1:]
+        faults, sent = self.faults, 0
         if self.use_up("cut_bodies"):
             yield from self._half(body)
-        sent = 0
         # Bounded: every round sends at least one byte, and the end of the test stops it.
         while sent < len(body) and not self.stopping.is_set():
             piece = faults.trickle_bytes or len(body)
@@ -244,11 +196,7 @@ class FakeS3(Loopback):
             sent += piece
             if faults.trickle_bytes is not None:
                 self.stopping.wait(faults.trickle_pause_s)
-        if (
-            self.stopping.is_set()
-            or faults.get_announces_extra_bytes
-            or self.use_up("close_connections")
-        ):
+        if self.stopping.is_set() or faults.get_announces_extra_bytes:
             raise ConnectionCut
 
     def _half(self, body: bytes) -> Iterator[bytes]:
@@ -258,11 +206,6 @@ class FakeS3(Loopback):
     # Writing
 
     def _PutObject(self, request: Request, key: str) -> Answer:
-        if (
-            self.faults.puts_until_denied is not None
-            and self.count("PutObject") > self.faults.puts_until_denied
-        ):
-            return self._error(403, "AccessDenied")
         if request.headers.get("x-amz-checksum-crc32") != crc32(request.body):
             return self._error(400, "BadDigest")
         self._store(key, request.body, request.headers)

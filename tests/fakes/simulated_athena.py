@@ -49,13 +49,10 @@ class SimulatedAthena(SimulatedAws):
 
     def get_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
         self._call("GetQueryExecution")
-        query, state = self._query(QueryExecutionId), self.state_of(QueryExecutionId)
-        status = {"State": state} | (
-            {"StateChangeReason": self.reason} if state == self.ends and self.reason else {}
-        )
-        return {
-            "QueryExecution": {"Status": status, "Statistics": self.statistics if query else {}}
-        }
+        state = self.state_of(QueryExecutionId)
+        reason = {"StateChangeReason": self.reason} if state == self.ends else {}
+        status = {"State": state} | reason
+        return {"QueryExecution": {"Status": status, "Statistics": self.statistics}}
 
     def stop_query_execution(self, QueryExecutionId: str) -> dict[str, Any]:
         self._call("StopQueryExecution")

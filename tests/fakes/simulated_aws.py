@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Iterable
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,14 +55,8 @@ class SimulatedAws(Target):
             now_s=0.0, slept=[], operations=[], failures=[], answers=[], invocations=[]
         )
         vars(self).update(
-            in_flight_until_s=0.0,
-            waiting_until_s=0.0,
-            hidden=[],
-            visible=[],
-            letters=[],
-            received={},
+            hidden=[], visible=[], letters=[], received={}, lines=[], page_size=3, floods=[]
         )
-        vars(self).update(lines=[], page_size=3, floods=[])
 
     # What happens.
 
@@ -132,14 +127,11 @@ class SimulatedAws(Target):
         self._call("GetQueueAttributes")
         counts = dict.fromkeys(AttributeNames, "0")
         if QueueUrl == "queue":
-            waiting = self._now_in([*self.visible, (0, self.waiting_until_s)])
-            counts["ApproximateNumberOfMessages"] = str(waiting)
-            in_flight = self._now_in([*self.hidden, (0, self.in_flight_until_s)])
-            counts["ApproximateNumberOfMessagesNotVisible"] = str(in_flight)
+            counts["ApproximateNumberOfMessages"] = self._now_in(self.visible)
+            counts["ApproximateNumberOfMessagesNotVisible"] = self._now_in(self.hidden)
         else:
-            counts["ApproximateNumberOfMessages"] = str(
-                sum(at_s <= self.now_s for at_s, _ in self.letters)
-            )
+            there = [(at_s, inf) for at_s, _ in self.letters]
+            counts["ApproximateNumberOfMessages"] = self._now_in(there)
         return {"Attributes": counts}
 
     def receive_message(
@@ -202,8 +194,8 @@ class SimulatedAws(Target):
         """How often it was asked for."""
         return self.operations.count(operation)
 
-    def _now_in(self, times: list[tuple[float, float]]) -> int:
-        return sum(from_s <= self.now_s < to_s for from_s, to_s in times)
+    def _now_in(self, times: list[tuple[float, float]]) -> str:
+        return str(sum(from_s <= self.now_s < to_s for from_s, to_s in times))
 
     def _call(self, operation: str) -> None:
         self.operations.append(operation)

@@ -9,24 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.unit.functions.filesystem.conftest import mount, start
-from tests.unit.functions.sandbox_fixtures import (
-    go_sandbox,
-    sandbox,
-    sandbox_environment,
-    start_s3,
-    transfer_program,
-)
+from tests.unit.functions.conftest import mount, sandbox, sandbox_environment, start, start_s3
 
-__all__ = [
-    "go_sandbox",
-    "mount",
-    "sandbox",
-    "sandbox_environment",
-    "start",
-    "start_s3",
-    "transfer_program",
-]
+__all__ = ["mount", "sandbox", "sandbox_environment", "start", "start_s3"]
 
 
 @pytest.fixture(autouse=True)

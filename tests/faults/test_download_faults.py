@@ -1,24 +1,25 @@
 """Faults of S3 and the network in every method of downloading: the right bytes or the record of a
-failure, its requests counted, nothing left behind."""
+failure, its requests counted, nothing left behind. Go's methods have theirs in their own tests."""
 
 import hashlib
+import os
 import sys
+import threading
 import time
-import zlib
 from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from common.deadline import GRACE_S, MARGIN_S
 from common.s3_client import ATTEMPTS
 from download.methods import METHODS
-from tests.fakes.s3 import ALWAYS, Faults, content_of
+from tests.fakes.s3 import ALWAYS, KEY, Faults, content_of, refused_reads
 
 MIB = 2**20
 PART = 16 * MIB  # the smallest range
 OBJECT = 2 * PART + 3 * MIB + 5
-# Those of Go, whose own tests have their faults: here for what has the same record in both
-# languages.
-GO = {"go_stream": ("",), "go_ranges": ("",)}
 GET_OBJECT = ("stream", "ranges")
 BOTO3 = ("download_file", *GET_OBJECT)
 # Tries by the methods: of one request until its answer begins, and of a body.
@@ -29,23 +30,20 @@ CUT, CUT_AGAIN, SILENT = (
     {"cut_bodies": ALWAYS},
     {"trickle_bytes": 1000, "trickle_pause_s": 30},
 )
-TLS = {"tls": True}
+THROTTLED = [(503, "SlowDown")] * ALWAYS
 
-each_method = pytest.mark.parametrize("method", [*METHODS, *GO])
+each_method = pytest.mark.parametrize("method", METHODS)
 each_over_get_object = pytest.mark.parametrize("method", GET_OBJECT)
 
 
-def checksum_of(s3, method="", sink=""):
-    """Return the strongest checksum that this method and sink can compute."""
-    if (method, sink) == ("ranges", "discard"):
-        return f"crc32:{zlib.crc32(s3.body):08x}"
-    return f"sha256:{hashlib.sha256(s3.body).hexdigest()}"
+def checksum_of(s3):
+    return {"checksum": f"sha256:{hashlib.sha256(s3.objects[KEY]).hexdigest()}"}
 
 
 def requests_of(method, object_bytes):
     """Return how many requests an object takes; an empty one has no first range, and is asked for
     again as a whole."""
-    if method.endswith("stream"):
+    if method == "stream":
         return 1
     if method == "download_file":
         return 1 + max(1, -(-object_bytes // (8 * MIB)))
@@ -58,8 +56,7 @@ def is_continued(request):
 
 
 @pytest.mark.parametrize(
-    ("method", "sink"),
-    [(method, sink) for method, sinks in (METHODS | GO).items() for sink in sinks],
+    ("method", "sink"), [(method, sink) for method, sinks in METHODS.items() for sink in sinks]
 )
 def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_took_is_counted(
     begin, method, sink
@@ -67,24 +64,19 @@ def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_
     s3, function = begin(method, 0, sink)
     cases = [
         *((size, {}, 0) for size in (0, 1, PART, PART + 1)),
-        (OBJECT, {"slow_down_gets": 2}, 2),
+        (OBJECT, {"refuse": {"GetObject": THROTTLED[:2]}}, 2),
         (OBJECT, CUT, 1),
     ]
     # each replaces the one before
     for s3.generation, (object_bytes, faults, retries) in enumerate(cases, start=1):
-        s3.body, s3.faults = content_of(object_bytes), Faults(**faults)
+        s3.objects[KEY], s3.faults = content_of(object_bytes), Faults(**faults)
         s3.requests.clear()
-        record = function.succeed(object_bytes=object_bytes, checksum=checksum_of(s3, method, sink))
-        assert (record["method"], record["sink"], record["bytes"]) == (
-            method,
-            sink or record["sink"],
-            object_bytes,
-        )
-        assert (record["retries"], record["requests"]) == (
-            retries,
-            requests_of(method, object_bytes) + retries,
-        )
-        assert record["requests"] == len(s3.requests)
+        # discarded ranges have no checksum
+        expected = {} if (method, sink) == ("ranges", "discard") else checksum_of(s3)
+        record = function.succeed(object_bytes=object_bytes, **expected)
+        assert (record["method"], record["sink"], record["bytes"]) == (method, sink, object_bytes)
+        assert record["retries"] == retries
+        assert record["requests"] == requests_of(method, object_bytes) + retries == len(s3.requests)
         assert record["client_cpu_seconds"] > 0
         # Whatever continues an object continues this one.
         assert all(request.headers["If-Match"] for request in s3.requests if is_continued(request))
@@ -95,58 +87,51 @@ def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_
         else:
             assert 0 < record["first_byte_seconds"] <= record["download_time_seconds"]
             assert (record["retry_mode"], record["retry_attempts"]) == ("standard", ATTEMPTS)
-            assert method in GO or record["sdk"] == f"botocore {version('botocore')}"
+            assert record["sdk"] == f"botocore {version('botocore')}"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each_method
 def test_over_tls_too_a_body_that_is_cut_comes_whole(begin, method):
-    s3, function = begin(method, OBJECT, **TLS | CUT)
-    record = function.succeed(checksum=checksum_of(s3))
+    s3, function = begin(method, OBJECT, tls=True, **CUT)
+    record = function.succeed(**checksum_of(s3))
     assert (record["retries"], record["requests"]) == (1, requests_of(method, OBJECT) + 1)
 
 
 def test_a_body_may_be_cut_more_often_than_it_is_tried_as_long_as_each_try_brings_it_on(begin):
     s3, function = begin("stream", OBJECT, cut_bodies=ATTEMPTS)
-    assert function.succeed(checksum=checksum_of(s3))["retries"] == ATTEMPTS
+    assert function.succeed(**checksum_of(s3))["retries"] == ATTEMPTS
 
 
 @each_method
 def test_what_no_other_try_would_mend_is_an_error_at_once_with_its_word(begin, method):
     s3, function = begin(method)
     function.succeed()
-    for faults, order, error_type, received in (
-        ({"status": 403, "error_code": "AccessDenied"}, {}, "AccessDenied", 0),
-        ({"status": 404, "error_code": "NoSuchKey"}, {}, "NoSuchKey", 0),
-        ({"status": 409, "error_code": "OperationAborted"}, {}, "S3Error", 0),
-        # standard mode doesn't try it again
-        ({"status": 429, "error_code": "TooManyRequests"}, {}, "S3Error", 0),
-        ({}, {"object_bytes": MIB + 1}, "SizeMismatch", MIB),
-        ({"corrupt_body": True}, {"checksum": checksum_of(s3)}, "ChecksumMismatch", MIB),
-        ({}, {"object_etag": '"generation-0"'}, "ObjectChanged", MIB if method == "crt" else 0),
+    for status, order, error_type, received in (
+        (403, {}, "AccessDenied", 0),
+        (404, {}, "NoSuchKey", 0),
+        (409, {}, "S3Error", 0),
+        (429, {}, "S3Error", 0),  # standard mode doesn't try it again
+        (0, {"object_bytes": MIB + 1}, "SizeMismatch", MIB),
+        (0, {"checksum": f"sha256:{'0' * 64}"}, "ChecksumMismatch", MIB),
+        (0, {"object_etag": '"generation-0"'}, "ObjectChanged", MIB if method == "crt" else 0),
     ):
         s3.requests.clear()
-        s3.faults = Faults(**faults)
+        s3.faults = refused_reads(status, "Refused") if status else Faults()
         record = function.fail(error_type, **order)
         # Once it has the size, crt can't tell its retries.
-        assert (record["requests"], record["retries"] or 0, record["bytes"]) == (
-            len(s3.requests),
-            0,
-            received,
-        )
-        assert len(s3.requests) <= requests_of(method, MIB)
-        assert str(faults.get("status", "")) in record["error_message"]
+        assert (record["retries"] or 0, record["bytes"]) == (0, received)
+        assert record["requests"] == len(s3.requests) <= requests_of(method, MIB)
+        assert str(status or "") in record["error_message"]
     function.fail("StartTooLate", start_at_ms=int(time.time() * 1000) + 10**8)
-    s3.faults = Faults()
     assert function.succeed(object_etag='"generation-1"')["bytes"] == MIB
 
 
 @pytest.mark.parametrize(
     ("method", "faults", "error_type"),
     [
-        *((method, {"slow_down_gets": ALWAYS}, "SlowDown") for method in METHODS),
-        *((method, {"status": 500, "error_code": "InternalError"}, "S3Error") for method in BOTO3),
+        *((method, {"refuse": {"GetObject": THROTTLED}}, "SlowDown") for method in METHODS),
+        ("download_file", {"refuse": {"HeadObject": THROTTLED}}, "SlowDown"),
         *((method, CUT_AGAIN, "ConnectionCut") for method in METHODS),
-        *((method, CUT_AGAIN | TLS, "ConnectionCut") for method in BOTO3),
         *((method, SILENT, "ReadTimeout") for method in BOTO3),
     ],
 )
@@ -156,7 +141,7 @@ def test_what_fails_on_every_try_is_an_error_after_bounded_tries(
     monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.2)
     s3, function = begin(method, **faults)
     record = function.fail(error_type)
-    tries = (BODY_TRIES if "cut_bodies" in faults or faults is SILENT else REQUEST_TRIES)[method]
+    tries = (REQUEST_TRIES if "refuse" in faults else BODY_TRIES)[method]
     assert max(map(s3.count, ("HeadObject", "GetObject"))) == tries
     assert (record["requests"], record["retries"]) == (len(s3.requests), tries - 1)
     assert record["retry_attempts"] == REQUEST_TRIES[method]
@@ -178,15 +163,17 @@ def test_what_fails_on_every_try_is_an_error_after_bounded_tries(
         ("download_file", {"ignore_range": True}, "SizeMismatch"),
         # Cut once, so that `stream` has a second request, which is one for a range.
         *((method, CUT | {"ignore_range": True}, "S3Error") for method in GET_OBJECT),
-        *((method, CUT | {"another_range": True}, "S3Error") for method in GET_OBJECT),
-        ("download_file", {"head_announces_bytes": OBJECT + 1000}, "SizeMismatch"),
-        ("download_file", {"slow_down_heads": ALWAYS}, "SlowDown"),
         ("stream", {"get_announces_extra_bytes": 1000}, "SizeMismatch"),
     ],
 )
 def test_an_answer_that_is_not_the_objects_is_an_error(begin, method, faults, error_type):
-    s3, function = begin(method, OBJECT, **faults)
-    function.fail(error_type, checksum=checksum_of(s3))
+    begin(method, OBJECT, **faults)[1].fail(error_type)
+
+
+def test_bytes_without_the_checksum_that_s3_sends_are_an_error_of_download_file(begin):
+    s3, function = begin("download_file")
+    s3.metadata[KEY] = {"x-amz-checksum-crc32": "AAAAAA=="}
+    function.fail("ChecksumMismatch")
 
 
 def test_the_other_ranges_end_with_the_first_that_fails(begin):
@@ -199,7 +186,7 @@ def test_the_other_ranges_end_with_the_first_that_fails(begin):
     assert s3.count("GetObject") <= 3
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each_method
 def test_an_endpoint_that_nobody_listens_on_and_missing_credentials_are_errors(
     begin, sandbox, monkeypatch, method
 ):
@@ -238,7 +225,7 @@ def test_without_the_package_of_crt_the_record_says_what_is_missing(begin, monke
 @each_over_get_object
 @pytest.mark.parametrize(
     ("object_bytes", "faults", "connections"),
-    [(0, {}, 1), (OBJECT, {}, None), (MIB, TLS, 1), (MIB, {"close_connections": 1}, 2)],
+    [(0, {}, 1), (OBJECT, {}, 3), (MIB, {"tls": True}, 1)],
 )
 def test_a_warm_sandbox_keeps_the_connections_that_s3_keeps(
     begin, method, object_bytes, faults, connections
@@ -247,12 +234,7 @@ def test_a_warm_sandbox_keeps_the_connections_that_s3_keeps(
     for _ in range(3):
         assert function.succeed()["retries"] == 0
         time.sleep(0.05)
-    # Of ranges, one thread may have done the work of two.
-    assert (
-        s3.connections <= requests_of(method, object_bytes)
-        if connections is None
-        else s3.connections == connections
-    )
+    assert s3.connections <= connections  # of ranges, one thread may have done the work of two
 
 
 @each_method
@@ -262,3 +244,109 @@ def test_who_pays_for_the_requests_says_so_in_each_of_them(begin, monkeypatch, m
     function.succeed()
     assert {request.headers["x-amz-request-payer"] for request in s3.requests} == {"requester"}
     assert len(s3.requests) == requests_of(method, OBJECT)
+
+
+# A function's own limits: its memory, its disk, its time. Each is the record of a failure, and
+# nothing is left that could disturb the next download.
+
+
+def assert_it_ends(within_s):
+    for thread in threading.enumerate():
+        if thread.name in ("download", "range"):
+            thread.join(within_s)
+            assert not thread.is_alive(), "the stopped download goes on"
+
+
+@each_over_get_object
+def test_an_object_larger_than_the_functions_memory_or_its_temporary_folder_is_refused(
+    begin, monkeypatch, method
+):
+    monkeypatch.setenv("MEMORY_SIZE", "128")
+    almost_full = os.statvfs_result((4096, 4096, 10**6, 100, 100, 10**6, 10**5, 10**5, 0, 255))
+    monkeypatch.setattr("os.statvfs", lambda path: almost_full)
+    for sink, error_type, variable in (
+        ("memory", "NoMemory", "memory_size"),
+        ("tmp", "NoSpace", "ephemeral_storage_mb"),
+    ):
+        record = begin(method, 60 * MIB, sink)[1].fail(error_type)
+        assert (record["bytes"], variable in record["error_message"]) == (0, True)
+    begin(method, 60 * MIB, "discard")[1].succeed()
+
+
+def test_a_temporary_folder_that_is_full_is_an_error_of_download_file(begin, monkeypatch):
+    """/dev/full is the kernel's own full disk: every write to it ends with ENOSPC."""
+    full = Path("/dev/full")
+    monkeypatch.setattr("s3transfer.utils.OSUtils.open", lambda _self, _name, mode: full.open(mode))
+    begin("download_file", OBJECT)[1].fail("NoSpace")
+
+
+def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is_gone_is_an_error(
+    begin, monkeypatch, sandbox_environment
+):
+    pwrite = os.pwrite
+    monkeypatch.setattr(
+        "os.pwrite", lambda file, view, position: pwrite(file, view[: len(view) // 2 + 1], position)
+    )
+    s3, function = begin("stream", sink="tmp")
+    function.succeed(**checksum_of(s3))
+    sandbox_environment.rmdir()
+    function.fail("FileError")
+    assert len(s3.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "sink", "trickle_bytes"),
+    [
+        *((method, sink, 64) for method in GET_OBJECT for sink in METHODS[method]),
+        ("crt", "tmp", 64 * 1024),
+    ],
+)
+def test_a_download_that_would_outlast_the_function_is_stopped_at_once(
+    begin, method, sink, trickle_bytes
+):
+    """No window ever gets full here."""
+    s3, function = begin(method, OBJECT, sink, trickle_bytes=trickle_bytes)
+    began_s = time.monotonic()
+    record = function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.8)
+    assert time.monotonic() - began_s < MARGIN_S  # long before Lambda would end it
+    assert_it_ends(1)
+    if method != "crt":  # which tells of no byte before its range is whole
+        assert 0 < record["bytes"] < OBJECT
+    assert record["requests"] <= requests_of(method, OBJECT)  # none is repeated
+    s3.faults.trickle_bytes = None
+    function.succeed(object_bytes=OBJECT)
+
+
+def test_a_body_that_cannot_be_interrupted_holds_no_invocation_and_keeps_the_next_waiting(begin):
+    """No chunk of boto3's ever gets complete here, so no code of ours runs in the download, and no
+    read times out."""
+    s3, function = begin("download_file", trickle_bytes=64)
+    # on a busy machine, half a second ends before the download comes to its GET
+    began_s, time_s = time.monotonic(), 2
+    record = function.fail("DeadlineExceeded", remaining_s=MARGIN_S + time_s)
+    assert time.monotonic() - began_s < time_s + GRACE_S + 2
+    assert (
+        1000 * time_s
+        <= record["finished_at_ms"] - record["started_at_ms"]
+        < 1000 * (time_s + MARGIN_S)
+    )
+    function.fail("PreviousDownloadRunning", remaining_s=MARGIN_S + 0.5)
+    assert (s3.count("HeadObject"), s3.count("GetObject")) == (1, 1)
+    s3.faults.trickle_bytes = None
+    function.succeed(object_bytes=MIB)
+
+
+@each_over_get_object
+def test_no_request_is_tried_again_after_the_deadline_and_none_begins_too_late(
+    begin, monkeypatch, method
+):
+    waiting = SimpleNamespace(sleep=lambda seconds: time.sleep(0.6), time=time.time)
+    monkeypatch.setattr("botocore.endpoint.time", waiting)
+    s3, function = begin(method, refuse={"GetObject": THROTTLED})
+    assert (
+        function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.3)["requests"]
+        == len(s3.requests)
+        == 1
+    )
+    function.fail("DeadlineExceeded", remaining_s=MARGIN_S - 0.5)
+    assert len(s3.requests) == 1

@@ -107,7 +107,7 @@ def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(
         "sent.jsonl", [{"cell": "a", "seq": seq, "sent_at_ms": EPOCH_MS} for seq in (0, 1)]
     )
     aws.log(record(0), at_s=1)
-    aws.__dict__["in_flight_until_s"] = 1e9
+    aws.hide(0, 1e9)
     fill(tmp_path)
     with pytest.raises(OSError, match="No space left on device"):
         drain(aws, folder, clock=aws.clock, sleep=aws.sleep)

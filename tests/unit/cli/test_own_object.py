@@ -74,9 +74,19 @@ def test_an_object_that_the_sweep_puts_has_no_etag_to_be_held_to():
             "no bucket s3://my-own; ",
         ),
         ({}, "other", UsageError, "no object s3://my-own/other; "),
-        ({"status": 403}, KEY, UsageError, "s3:GetObject.*requester_pays=true"),
+        (
+            {"refuse": {"HeadObject": [None, (403, "")]}},
+            KEY,
+            UsageError,
+            "s3:GetObject.*requester_pays=true",
+        ),
         ({"region": "eu-west-1"}, KEY, UsageError, "0.02 USD a GB.*--set region=eu-west-1"),
-        ({"status": 400}, KEY, RunError, "looking at the object"),
+        (
+            {"refuse": {"HeadObject": [None] + [(400, "")] * 9}},
+            KEY,
+            RunError,
+            "looking at the object",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused_with_the_way_out(faults, key, refusal, words):

@@ -88,8 +88,8 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(update, file):
     found = {name: row["found"] for name, row in rows.items()}
     assert (found.pop("s3_get"), found.pop("express_put")) == ("the same", "-11.5 %")
     assert "not requested" in found["lambda_poller_hour"]
-    assert any(request.get("NextToken") for request in stub.requests)
-    [filters] = {str(request["Filters"]) for request in stub.requests if "S3-API" in str(request)}
+    assert any(request.get("NextToken") for _, request in stub.calls)
+    [filters] = {str(request["Filters"]) for _, request in stub.calls if "S3-API" in str(request)}
     assert "{'Type': 'TERM_MATCH', 'Field': 'regionCode', 'Value': 'us-east-1'}" in filters
 
     assert update()[0] == 0
@@ -129,11 +129,11 @@ def test_what_cannot_be_asked_or_stored_is_one_line_and_nothing_is_written(
 ):
     before = file.read_bytes()
     status, rows, err, stub = update(error="AccessDeniedException")
-    assert (status, rows, len(stub.requests), "pricing:GetProducts" in err) == (1, {}, 1, True)
+    assert (status, rows, len(stub.calls), "pricing:GetProducts" in err) == (1, {}, 1, True)
     file.with_suffix(".new").mkdir()
     status, _, err, _ = update()
     assert (status, "nothing was changed" in err) == (1, True)
     monkeypatch.setattr(endpoints, "is_aws", lambda url: False)
     status, _, err, stub = update()
-    assert (status, "AWS_ENDPOINT_URL" in err, stub.requests) == (2, True, [])
+    assert (status, "AWS_ENDPOINT_URL" in err, stub.calls) == (2, True, [])
     assert file.read_bytes() == before

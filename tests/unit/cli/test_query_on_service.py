@@ -75,7 +75,7 @@ def test_all_pages_are_fetched_and_the_most_rows_are_an_error_without_a_limit(
         )
         == 10_000
     )
-    stub.fail_from_page(2, "ServiceUnavailableException")
+    stub.errors["GetQueryResults"] = ["", *["ServiceUnavailableException"] * 9]
     with pytest.raises(ClientError):
         ask(stub)
 

@@ -6,15 +6,13 @@ import io
 import json
 import os
 import sys
-import tempfile
 import time
 import uuid
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-import boto3
-import pytest
+from tests.fakes.s3 import BUCKET, KEY
 
 AGREED = Path(__file__).parents[3] / "functions" / "agreed"
 # Every word that a record's error_type may be.
@@ -23,38 +21,24 @@ RECORD = json.loads((AGREED / "record.json").read_text())
 # A port that nothing listens on: a test that starts no server must not fall through to the real
 # AWS.
 NOWHERE = "http://127.0.0.1:9"
-# What Terraform and Lambda give to the function, for the one object of FakeS3.
+# What Terraform and Lambda give to the function, for the one object of FakeS3, without an account
+# of the tester's.
 ENVIRONMENT = {
     "CONCURRENCY_LIMIT": "5",
     "MEMORY_SIZE": "1024",
     "EXPERIMENT_TAG": "experiment 01",
-    "BUCKET_NAME": "stampede-test",
-    "FILE_NAME": "folder/sample_large_file.dat",
+    "BUCKET_NAME": BUCKET,
+    "FILE_NAME": KEY,
     "AWS_REGION": "us-east-1",
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_ACCESS_KEY_ID": "test",
     "AWS_SECRET_ACCESS_KEY": "test",
-}
-_NO_ACCOUNT = {
     "AWS_ENDPOINT_URL": NOWHERE,
     "AWS_ENDPOINT_URL_SQS": NOWHERE,
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
     "AWS_EC2_METADATA_DISABLED": "true",
 }
-
-
-def set_environment(monkeypatch: pytest.MonkeyPatch, folder: Path, **changes: str) -> None:
-    """Set the environment of a sandbox whose temporary files go to `folder`, free of any AWS
-    account of the tester."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    for name, value in (ENVIRONMENT | _NO_ACCOUNT | {"TMPDIR": str(folder)} | changes).items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    # boto3 keeps credentials in its default session, which is made once per process, that is per
-    # sandbox.
-    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
 
 
 class Context:
@@ -152,10 +136,8 @@ def sqs_record(body: str, attempt: int = 1) -> dict[str, Any]:
         "receiptHandle": "handle",
         "body": body,
         "attributes": {"ApproximateReceiveCount": str(attempt), "SentTimestamp": "1735689600000"},
-        "messageAttributes": {},
         "eventSource": "aws:sqs",
         "eventSourceARN": "arn:aws:sqs:us-east-1:000000000000:stampede-queue",
-        "awsRegion": "us-east-1",
     }
 
 

@@ -85,7 +85,11 @@ def test_what_is_there_is_left_alone_and_copies_are_made_after_their_original():
         (FakeS3(faults=Faults(damaged_part=2)), "putting s3://b/k .*BadDigest", ()),
         (refusing(HeadObject=[(403, "AccessDenied")]), "checking s3://b/k", ()),
         (refusing(CompleteMultipartUpload=[(200, "InternalError")] * 99), "InternalError", ()),
-        (FakeS3(faults=Faults(puts_until_denied=0)), r"putting s3://b/k/\d .*AccessDenied", SMALL),
+        (
+            refusing(PutObject=[(403, "AccessDenied")] * 99),
+            r"putting s3://b/k/\d .*AccessDenied",
+            SMALL,
+        ),
     ],
 )
 def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s3, words, to_put):
@@ -132,10 +136,10 @@ def stack(s3):
 
 def interrupt(s3, stack):
     s3.objects.clear()
-    s3.faults.puts_until_denied = s3.count("PutObject") + 4
+    s3.faults.refuse["PutObject"] = [None] * 4 + [(403, "AccessDenied")] * 99
     with pytest.raises(RunError, match="AccessDenied"):
         put_manifest(stack)
-    s3.faults.puts_until_denied = None
+    s3.faults.refuse.clear()
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-"""Answers to a GetObject that are good by their status, and not those to the request."""
+"""Answers that are good by their status, and not those to the request."""
 
 import pytest
 
 from common.failures import AnswerError, ConnectionCut, ObjectChanged
 from common.get_object import Span, fetch_span
+from common.listing import listed_objects
 from common.measurement import Measurement
 from common.object_read import ObjectRead
 
@@ -28,3 +29,13 @@ def test_an_answer_for_other_bytes_or_another_size_is_an_error(span, status, hea
 
     with pytest.raises(error):
         fetch_span(ObjectRead(S3(), "bucket", "key", Measurement(), size_bytes=8), span, slot=None)
+
+
+@pytest.mark.parametrize("token", [{}, {"NextContinuationToken": "the same again"}])
+def test_a_listing_whose_next_page_cannot_be_asked_for_is_an_error(token):
+    class S3:
+        def list_objects_v2(self, **_):
+            return {"IsTruncated": True} | token
+
+    with pytest.raises(AnswerError):
+        list(listed_objects(S3(), "bucket", ""))

@@ -5,32 +5,26 @@ import time
 import pytest
 
 from common.sqs_event import EventError
-from tests.fakes.s3 import BUCKET, KEY
+from tests.fakes.s3 import KEY
 from tests.unit.functions.common.test_common_record import PUBLISHED
 from tests.unit.functions.lambda_sandbox import order, sqs_record
 
 
 def test_a_download_becomes_one_line_that_the_published_expression_reads(start_s3, sandbox):
     s3 = start_s3(9 * 2**20)
-    function, before_ms = sandbox(), time.time() * 1000
-    record = function.succeed(start_at_ms=1)  # which is past
-    assert (record["run_id"], record["cell"], record["seq"]) == (
-        "run-1",
-        "memory_size=1024,concurrency_value=5",
-        7,
-    )
-    assert (
-        before_ms - 2
-        <= record["started_at_ms"]
-        <= record["finished_at_ms"]
-        <= time.time() * 1000 + 2
-    )
+    function, start_at_ms = sandbox(), int(time.time() * 1000) + 500
+    record = function.succeed(start_at_ms=start_at_ms, round=3)
+    assert (record["run_id"], record["seq"], record["round"]) == ("run-1", 7, 3)
+    assert record["cell"] == "memory_size=1024,concurrency_value=5"
+    # A common start is waited for outside of the timed part.
+    seconds = record["download_time_seconds"]
+    assert start_at_ms <= record["started_at_ms"]
+    assert record["finished_at_ms"] - record["started_at_ms"] == round(seconds * 1000)
+    assert record["finished_at_ms"] <= time.time() * 1000 + 2
     assert set(s3.calls) == {("HeadObject", KEY), ("GetObject", KEY)}
-    assert {request.path for request in s3.requests} == {f"/{BUCKET}/{KEY}"}
-    assert function.log.count("\n") == 1
     match = PUBLISHED.search(function.log)
     assert (match["concurrency"], match["memory"], match["tag"]) == ("5", "1024", "experiment 01")
-    assert float(match["time"]) == record["download_time_seconds"]
+    assert float(match["time"]) == seconds
 
 
 def test_a_record_says_its_sandbox_its_request_and_its_attempt_and_each_message_of_a_batch_has_one(
@@ -40,17 +34,19 @@ def test_a_record_says_its_sandbox_its_request_and_its_attempt_and_each_message_
     first, second = sandbox(), sandbox()
     sent = ((first, 1), (first, 2), (second, 1))
     records = [function.invoke(order(), attempt=attempt)[0][0] for function, attempt in sent]
-    assert [record["cold_start"] for record in records] == [1, 0, 1]
-    assert [record["attempt"] for record in records] == [1, 2, 1]
+    assert [(record["cold_start"], record["attempt"]) for record in records] == [
+        (1, 1),
+        (0, 2),
+        (1, 1),
+    ]
     assert len({record["request_id"] for record in records}) == 3
     assert records[0]["sandbox_id"] == records[1]["sandbox_id"] != records[2]["sandbox_id"]
     message = sqs_record(order())
-    answer = first.deliver({"Records": [message, message, sqs_record("not an order"), message]})
+    first.deliver({"Records": [message, sqs_record("not an order"), message]})
     assert [
         status in line
-        for line, status in zip(first.log.splitlines(), ("ok", "ok", "error", "ok"), strict=True)
-    ]
-    assert len(answer["batchItemFailures"]) == 1
+        for line, status in zip(first.log.splitlines(), ("ok", "error", "ok"), strict=True)
+    ] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -65,16 +61,6 @@ def test_a_wrong_setting_becomes_an_error_record_of_each_message_that_names_it(
         record = function.fail("SettingsError")
         assert name in record["error_message"]
         assert (record["run_id"], record["seq"], record["cold_start"]) == ("run-1", 7, is_cold)
-    if name == "MEMORY_SIZE":
-        unknown = (
-            "concurrency_limit",
-            "memory_size",
-            "experiment_tag",
-            "retry_mode",
-            "retry_attempts",
-            "sdk",
-        )
-        assert {record[key] for key in unknown} == {None}
 
 
 def test_a_direct_test_invoke_fails_with_one_clear_error_and_leaves_no_record(sandbox, capsys):
@@ -84,13 +70,3 @@ def test_a_direct_test_invoke_fails_with_one_clear_error_and_leaves_no_record(sa
     go = sandbox("go_stream")
     assert "stampede flood" in go.deliver({"key1": "value1"})["errorMessage"]
     assert go.log == ""
-
-
-def test_a_common_start_is_waited_for_outside_the_timed_part(start_s3, sandbox):
-    start_s3(1000)
-    start_at_ms = int(time.time() * 1000) + 700
-    record = sandbox().succeed(start_at_ms=start_at_ms)
-    assert start_at_ms <= record["started_at_ms"]
-    assert record["finished_at_ms"] - record["started_at_ms"] == round(
-        record["download_time_seconds"] * 1000
-    )

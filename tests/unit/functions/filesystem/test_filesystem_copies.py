@@ -28,42 +28,23 @@ def test_files_of_s3_arrive_with_the_bytes_and_names_that_they_have(
     copied = keep_what_is_copied(monkeypatch)
     function = start("s3_in_vpc", READ_METHOD=method)
     record = function.succeed(files=len(SMALL), bytes=SMALL_BYTES, threads=5, connections=3)
-    assert (record["method"], record["storage"], record["dataset"]) == (
-        method,
-        "s3_in_vpc",
-        "small",
-    )
-    assert (record["files"], record["bytes"], record["threads"], record["connections"]) == (
-        23,
-        SMALL_BYTES,
-        5,
-        3,
-    )
-    assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
-    assert (record["requests"], record["retries"], s3.count("ListObjectsV2")) == (
-        len(s3.requests),
-        0,
-        3,
-    )
-    assert (record["retry_mode"], record["retry_attempts"], record["experiment"]) == (
-        "standard",
-        4,
-        "filesystem",
-    )
+    said = {"method": method, "storage": "s3_in_vpc", "dataset": "small", "threads": 5}
+    said |= {"connections": 3, "files": 23, "bytes": SMALL_BYTES, "retries": 0}
+    said |= {"requests": len(s3.requests), "retry_attempts": 4, "experiment": "filesystem"}
+    assert record.items() >= said.items()
     assert record["sdk"] == f"botocore {botocore.__version__}"
+    assert 0 < record["listing_seconds"] < record["elapsed_seconds"]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("copy")]
     assert function.succeed(dataset="large")["listing_seconds"] is None
     assert (copied, s3.count("ListObjectsV2")) == ([SMALL, {"file.bin": LARGE}], 3)
 
 
 def test_the_pool_asks_once_a_file_over_no_more_connections_than_the_order_has(start, start_s3):
-    s3 = start_s3(objects=OBJECTS, is_listing_whole=True)
+    s3 = start_s3(objects=OBJECTS)
     start("s3", READ_METHOD="pool").succeed(threads=200, connections=4)
-    assert len(s3.requests) == len(SMALL) + 1
-    assert s3.connections <= 4
-    assert all(
-        request.headers["If-Match"] for request in s3.requests if "list-type" not in request.query
-    )
+    gets = [request for request in s3.requests if "list-type" not in request.query]
+    assert (len(gets), s3.connections <= 4) == (len(SMALL), True)
+    assert all(request.headers["If-Match"] for request in gets)
 
 
 def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(
@@ -80,13 +61,12 @@ def test_the_sdk_has_a_pool_of_the_orders_size_and_the_pool_of_threads_too(
 
     monkeypatch.setattr(download_file, "each", each)
     function = start("s3")
-    for changes in ({"threads": 7, "connections": 3}, {"threads": 2}, {}):
-        function.succeed(**changes)
-    assert seen == [(7, 3), (2, 10), (23, 10)]  # of 30 threads no more than there are files
+    function.succeed(threads=7, connections=3)
+    function.succeed()
+    assert seen == [(7, 3), (23, 10)]  # of 30 threads no more than there are files
 
 
-@pytest.mark.parametrize("has_sendfile", [True, False])
-@pytest.mark.parametrize("storage", ["efs", "s3files"])
+@pytest.mark.parametrize(("storage", "has_sendfile"), [("efs", True), ("s3files", False)])
 def test_a_tree_of_the_mount_arrives_as_it_is(start, mount, monkeypatch, storage, has_sendfile):
     def sendfile(*_):
         raise OSError(22, "Invalid argument")  # between these file systems
@@ -95,22 +75,14 @@ def test_a_tree_of_the_mount_arrives_as_it_is(start, mount, monkeypatch, storage
         monkeypatch.setattr(os, "sendfile", sendfile)
     copied = keep_what_is_copied(monkeypatch)
     function = start(storage)
+    unknown = ("listing_seconds", "requests", "retries", "retry_mode", "retry_attempts", "sdk")
     for dataset, files in (("small", SMALL), ("large", {"file.bin": LARGE})):
         put_on_mount(mount, dataset, files)
-        size = sum(map(len, files.values()))
-        record = function.succeed(dataset=dataset, files=len(files), bytes=size)
+        said = {"files": len(files), "bytes": sum(map(len, files.values()))}
+        record = function.succeed(dataset=dataset, **said)
         assert copied.pop() == files
-        assert (record["method"], record["storage"]) == ("copy", storage)
-        assert (record["files"], record["bytes"]) == (len(files), size)
-        for key in (
-            "listing_seconds",
-            "requests",
-            "retries",
-            "retry_mode",
-            "retry_attempts",
-            "sdk",
-        ):
-            assert record[key] is None
+        said |= {"method": "copy", "storage": storage} | dict.fromkeys(unknown)
+        assert record.items() >= said.items()
 
 
 def test_first_reads_and_repeats_are_told_apart_by_data_set_and_sandbox(start, mount):
@@ -137,7 +109,7 @@ def test_a_proof_lists_and_reads_nothing_so_that_the_first_copy_is_still_the_fir
     assert (proof["bytes"], proof["files"], s3.count("GetObject")) == (0, 0, 0)
     assert function.succeed()["read"] == "first"
     if storage == "s3":
-        s3.faults.status = 403
+        s3.faults.refuse["ListObjectsV2"] = [(403, "")]
         function.fail("AccessDenied", proof=1)
 
 
@@ -165,11 +137,6 @@ def test_a_repeat_with_cache_drop_has_every_file_forgotten_before_the_clock_star
 
 def test_what_could_not_be_read_of_the_environment_or_the_order_is_null(start):
     record = start("s3").fail("WorkOrderError", threads=0)
-    assert (record["storage"], record["dataset"], record["read"], record["files"]) == (
-        "s3",
-        None,
-        None,
-        0,
-    )
+    assert record.items() >= {"storage": "s3", "dataset": None, "read": None, "files": 0}.items()
     record = start("s3", READ_METHOD="fast").fail("SettingsError")
-    assert (record["storage"], record["dataset"], record["retry_mode"]) == (None, "small", None)
+    assert record.items() >= {"storage": None, "dataset": "small", "retry_mode": None}.items()

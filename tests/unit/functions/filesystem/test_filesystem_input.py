@@ -19,14 +19,8 @@ def files_of(*keys):
 @pytest.mark.parametrize(
     "keys",
     [
-        *(
-            ["a", key]
-            for key in ("../../stolen", "/etc/stolen", "a/../../../stolen", "..", "", "a/", "x\0y")
-        ),
-        *(
-            ["c", *keys]
-            for keys in (("a//b", "a/b"), ("a/./b", "a/b"), ("a", "a/b"), ("a/b/c/d", "a/b"))
-        ),
+        *(["a", key] for key in ("../../stolen", "/etc/stolen", "a/../../../stolen")),
+        *(["a", key] for key in ("", "a/", "x\0y", "./a", "a/b")),
     ],
 )
 def test_a_key_that_leads_out_names_a_folder_or_falls_on_the_file_of_another_is_refused(keys):
@@ -42,9 +36,9 @@ def test_names_that_only_look_alike_are_different_files():
 @pytest.mark.parametrize(
     "changes",
     [
-        *({"threads": value} for value in (0, 257, True)),
-        *({"connections": value} for value in (0, 1.0)),
-        *({"dataset": value} for value in ("medium", ["small"], "")),
+        *({"threads": value} for value in (0, 257, True, 1.0)),
+        {"connections": 0},
+        *({"dataset": value} for value in ("medium", ["small"])),
         {"files": -1},
         {"object_bytes": 5},
     ],

@@ -1,7 +1,5 @@
-"""Builds the Go program, and runs it as Lambda does: a process that asks a runtime API for its
-events."""
+"""The Go program as Lambda runs it: a process that asks a runtime API for its events."""
 
-import fcntl
 import json
 import os
 import queue
@@ -13,41 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from bench import programs
 from tests.fakes.loopback import Loopback, Request
 from tests.unit.functions.lambda_sandbox import Sandbox
 
-SOURCES = Path(__file__).resolve().parents[4] / "functions" / "transfer"
 ANSWER_TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="session")
-def transfer_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """functions/transfer built for this machine (a minute the first time, then two seconds), once
-    for all workers."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    binary = folder / "transfer"
-    with (folder / "transfer.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not binary.exists():
-            build_transfer(binary)
-    return binary
-
-
-def build_transfer(binary: Path, **environment: str) -> None:
-    """Build functions/transfer into `binary`, or leave nothing there."""
-    build = ["go", "build", "-o", str(binary), "."]
-    done = subprocess.run(
-        build,
-        cwd=SOURCES,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def transfer_program() -> Path:
+    """functions/transfer built for this machine (a minute the first time, then two seconds)."""
+    return Path(programs.transfer())
 
 
 class RuntimeApi(Loopback):
@@ -56,11 +30,11 @@ class RuntimeApi(Loopback):
     def __init__(self) -> None:
         super().__init__()
         self.events: queue.Queue[tuple[str, float]] = queue.Queue()
-        self.answers: queue.Queue[tuple[str, dict]] = queue.Queue()
+        self.answers: queue.Queue[dict] = queue.Queue()
 
     def answer(self, request: Request) -> tuple[int, dict[str, str], bytes]:
         if request.method == "POST":
-            self.answers.put((request.path.rpartition("/")[2], json.loads(request.body or b"{}")))
+            self.answers.put(json.loads(request.body))
             return 202, {}, b""
         event, remaining_s = self.events.get()
         deadline_ms = int((time.time() + remaining_s) * 1000)
@@ -84,7 +58,7 @@ class GoSandbox(Sandbox):
 
     def deliver(self, event: object, remaining_s: float = 60) -> dict:
         self.api.events.put((json.dumps(event), remaining_s))
-        _, answer = self.api.answers.get(timeout=ANSWER_TIMEOUT_S)
+        answer = self.api.answers.get(timeout=ANSWER_TIMEOUT_S)
         text = self._log_path.read_text()
         self.log, self._read = text[self._read :], len(text)
         return answer
