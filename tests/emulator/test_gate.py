@@ -246,6 +246,16 @@ def test_600_connections_at_once_wait_until_a_busy_emulator_comes_to_them(tmp_pa
         assert not waiting, f"{len(waiting)} of {CONNECTIONS} got no connection"
 
 
+def test_the_head_of_an_answer_comes_with_its_body(tmp_path):
+    """Go's SDK repeats a call when it comes alone (stampede/emulator/keeper.py)."""
+    with embedded_aws(tmp_path) as running:
+        port = int(running.endpoint_url.rpartition(":")[2])
+        with socket.create_connection((ministack.HOST, port), timeout=10) as connection:
+            for _ in range(50):
+                connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+                assert b"\r\n\r\n<" in connection.recv(65536)
+
+
 PARENT = """
 import sys, time
 from pathlib import Path
