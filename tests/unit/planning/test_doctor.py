@@ -130,6 +130,9 @@ def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_st
             "concurrency": status
         }
     assert account.emulator(cells("", "copy_host")) == []
+    monkeypatch.setenv("LAMBDA_ACCOUNT_CONCURRENCY", "10")  # as of a new account
+    for n, status in ((10, OK), (11, PROBLEM)):
+        assert statuses(account.emulator(cells(f"concurrency_value={n}")))["concurrency"] == status
 
 
 # The account
