@@ -12,7 +12,7 @@ import pytest
 
 from experiments.download import usage as download_usage
 from stampede.cell import Cell
-from stampede.emulator import function_memory, ministack
+from stampede.emulator import ministack
 from stampede.planning.checks import machine
 from stampede.planning.demand import Demand
 from stampede.runs.folder import RunFolder
@@ -86,7 +86,7 @@ def test_five_hundred_at_once_are_accounted_for_in_time_and_in_the_memory_that_t
 
     cell = Demand(Cell("", {"concurrency_value": N}, ()), download_usage.usage(USAGE))
     # At worst: each still holds the object that it moved, in a buffer that is used again.
-    counted_mb = machine.local_mb(cell, function_memory.known(tmp_path / "state"), copies=N)
+    counted_mb = machine.local_mb(cell, copies=N)
     print(f"{taken_s:.0f} s, {most_mb:.0f} MB; counted are {counted_mb} MB")
     assert taken_s < MOST_S
     assert 0.4 * counted_mb < most_mb < counted_mb or most_mb == 0
