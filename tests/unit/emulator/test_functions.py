@@ -48,8 +48,8 @@ def zipped(files):
 class Function:
     """A function on the embedded AWS, and its log."""
 
-    def __init__(self, access, name, **settings):
-        self.functions, self.logs = (client(service, access) for service in ("lambda", "logs"))
+    def __init__(self, functions, logs, name, **settings):
+        self.functions, self.logs = functions, logs
         self.name, self.log_group = name, f"/aws/lambda/{name}"
         self.logs.create_log_group(logGroupName=self.log_group)
         variables = {"Variables": VARIABLES}
@@ -85,7 +85,8 @@ def function(tmp_path_factory, transfer_program):
         for name in OF_THE_SHELL:
             shell.setenv(name, "of-the-shell" if name != "PYTHONPATH" else sys.path[0])
         with embedded_aws(tmp_path_factory.mktemp("state")) as running:
-            functions, numbers = client("lambda", running.access), itertools.count()
+            functions, logs = (client(service, running.access) for service in ("lambda", "logs"))
+            numbers = itertools.count()
             role = make_role(client("iam", running.access), "mine", allow("logs:*", "*"))
             layer = functions.publish_layer_version(
                 LayerName="proxy",
@@ -96,7 +97,8 @@ def function(tmp_path_factory, transfer_program):
                 name = "app.py" if runtime.startswith("python") else "app.js"
                 code = zipped({name: files} if isinstance(files, str) else files)
                 return Function(
-                    running.access,
+                    functions,
+                    logs,
                     f"f{next(numbers)}",
                     Runtime=runtime,
                     Handler=handler,

@@ -63,19 +63,21 @@ def replays(*names):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """An embedded AWS."""
+    """An embedded AWS: how it is reached, and its clients by service."""
     with embedded_aws.embedded_aws(tmp_path_factory.mktemp("state")) as running:
-        yield running
+        access = running.access
+        yield access, functools.cache(lambda service: embedded_aws.client(service, access))
 
 
 @pytest.fixture
 def aws(running):
-    """Makes a client of a service of an AWS in which nothing is."""
-    reset = AWSRequest("POST", f"{running.endpoint_url}/_ministack/reset", data=b"")
-    key = Credentials(running.access.access_key_id, running.access.secret_access_key)
+    """The clients of an AWS in which nothing is."""
+    access, clients = running
+    reset = AWSRequest("POST", f"{access.endpoint_url}/_ministack/reset", data=b"")
+    key = Credentials(access.access_key_id, access.secret_access_key)
     SigV4Auth(key, "sts", embedded_aws.REGION).add_auth(reset)
     URLLib3Session().send(reset.prepare())
-    return functools.cache(lambda service: embedded_aws.client(service, running.access))
+    return clients
 
 
 def queue(aws, **attributes):
