@@ -31,7 +31,6 @@ EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
 # A form; to be let in it needs a key, and no right.
 WHO_AM_I = b"Action=GetCallerIdentity&Version=2011-06-15"
 PAGES = ("/_ministack/reset", "/_localstack/health", "/_aws/execute-api/a/b", "/oauth2/token")
-READS = {"s3": "list_buckets", "sqs": "list_queues"}
 TEST = Credentials("test", "test")
 
 
@@ -191,10 +190,9 @@ def test_who_has_no_key_of_the_run_gets_no_answer_and_makes_nothing(tmp_path, mo
         answered = {name: call.status_at(sign.host) for name, call in calls.items()}
         assert answered == dict.fromkeys(calls, 403)
         assert left_behind(lambda service: client(service, access)) == before
-        for service, read in READS.items():  # what an SDK says is an error of the service
-            with pytest.raises(ClientError, match=r"Signature|AuthFailure"):
-                other = Access(access.endpoint_url, access.access_key_id, "wrong")
-                getattr(client(service, other), read)()
+        other = Access(access.endpoint_url, access.access_key_id, "wrong")
+        with pytest.raises(ClientError, match="Signature"):  # an SDK says it is S3's
+            client("s3", other).list_buckets()
 
 
 def test_its_key_is_for_this_users_shells_alone_and_leads_to_no_strangers_port(
