@@ -13,6 +13,7 @@ import zipfile
 import pytest
 
 from stampede.emulator import python_runtime
+from tests.commands import ROOT
 from tests.emulator.embedded_aws import allow, client, embedded_aws, make_role
 from tests.unit.functions.lambda_sandbox import sqs_record
 from tests.unit.functions.transfer.transfer_program import transfer_program
@@ -83,7 +84,7 @@ def function(tmp_path_factory, transfer_program):
     """Makes a function of a handler's source, or of some files."""
     with pytest.MonkeyPatch.context() as shell:
         for name in OF_THE_SHELL:
-            shell.setenv(name, "of-the-shell" if name != "PYTHONPATH" else sys.path[0])
+            shell.setenv(name, str(ROOT))  # any value, but PYTHONPATH's is read
         with embedded_aws(tmp_path_factory.mktemp("state")) as running:
             functions, logs = (client(service, running.access) for service in ("lambda", "logs"))
             numbers = itertools.count()
