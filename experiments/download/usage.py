@@ -28,7 +28,7 @@ class DownloadValues(Values):
 # What a function of the embedded AWS takes besides the object: the proportional set size
 # (/proc/*/smaps_rollup) of the largest of 20 processes at work on an object of 1 MiB, rounded up
 # [tried, x86_64]. It differs by machine: of 500 of go_stream the largest had 2.9 MB on one, 5.8
-# with the object on another. emulator/function_memory.py measures it.
+# with the object on another.
 PROCESS_MB = {
     "download_file": 44,
     "crt": 44,

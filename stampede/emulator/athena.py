@@ -42,7 +42,6 @@ _CONSTRAINT = (
 def behave() -> None:
     """Let Athena of MiniStack in this process behave as AWS's where it doesn't by itself."""
     athena._start_query_execution = _starting_once(athena._start_query_execution)
-    athena._stop_query_execution = _stopping(athena._stop_query_execution)
     athena._execute_query = _executing(athena._execute_query)
     athena._table_relation = _reading(athena._table_relation)
 
@@ -68,22 +67,6 @@ def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
     return start_once
 
 
-def _stopping(stop: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
-    """Remember that it was cancelled: DuckDB goes on, and MiniStack would call it SUCCEEDED in the
-    end."""
-
-    def stop_for_good(data: dict[str, Any]) -> tuple:
-        answer = stop(data)
-        execution = athena._executions.get(data.get("QueryExecutionId")) or {
-            "Status": {"State": ""}
-        }
-        if execution["Status"]["State"] == "CANCELLED":
-            execution["_cancelled"] = dict(execution["Status"])
-        return answer
-
-    return stop_for_good
-
-
 def _executing(execute: Callable) -> Callable:
     """Fail what AWS fails and DuckDB answers; say no statistics that nobody measured."""
 
@@ -91,9 +74,8 @@ def _executing(execute: Callable) -> Callable:
         execution = athena._executions[query_id]
         if reason := _why_it_fails(query, database):
             execution["Status"] |= {"State": "FAILED", "StateChangeReason": reason}
-        elif "_cancelled" not in execution:
+        else:
             await execute(query_id, query, database, *more)
-        execution["Status"] |= execution.get("_cancelled", {})
         statistics = {
             name: value for name, value in execution["Statistics"].items() if name not in _UNKNOWN
         }

@@ -52,9 +52,9 @@ def ensure(
     """Let exactly the hosts of the applied stack run, and return them: none where its outputs have
     no hosts.
 
-    Those that run already stay, unless their number, their environment, the program or the
-    instances, and so the role that they have taken, are others now: a poll that a stopped host
-    leaves behind takes a message with it for a while. With `follow_parent` they end with this
+    Those that run already stay, unless their number, their environment or the instances, and so the
+    role that they have taken, are others now: a poll that a stopped host leaves behind takes a
+    message with it for a while. With `follow_parent` they end with this
     process (Linux). Raises EmulatorError with what to do.
     """
     if not outputs.get("host_environment"):
@@ -62,7 +62,6 @@ def ensure(
         return []
     program, count = _program(), int(outputs["concurrency_value"])
     wanted = [count, outputs["host_environment"], outputs["instance_ids"], access.endpoint_url]
-    wanted.append(program.stat().st_mtime_ns)
     begun_with, hosts = _read(state_dir)
     if begun_with == wanted and len(hosts) == count and all(host.is_alive() for host in hosts):
         return hosts

@@ -35,8 +35,10 @@ START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 10
 # The module that holds MiniStack in its process; a test has another one (tests/fakes/late_aws.py).
 KEEPER = "stampede.emulator.keeper"
-# Lambda's quotas page: concurrent executions of an account.
-USUAL_CONCURRENCY = 1000
+# Functions at once in its account, as in AWS's by default (Lambda's quotas page). MiniStack's own
+# number goes by the machine's memory, 21 MiB a function whatever it takes: too few for N = 500 on a
+# machine of 16 GB, and what is throttled comes back only after its visibility timeout.
+CONCURRENCY = 1000
 
 # Write ends of the standard inputs of emulators that follow this process: open until this process
 # ends.
@@ -219,17 +221,6 @@ def _end(emulator: Emulator, state_dir: Path) -> None:
     shutil.rmtree(state_dir / "tmp", ignore_errors=True)
 
 
-def account_concurrency(environ: Mapping[str, str]) -> int:
-    """Functions at once in the emulator's account: LAMBDA_ACCOUNT_CONCURRENCY, else AWS's default.
-
-    MiniStack's own default goes by the machine's memory, 21 MiB a function whatever it takes: too
-    few for N = 500 on a machine of 16 GB, and what is throttled comes back only after its
-    visibility timeout.
-    """
-    text = environ.get("LAMBDA_ACCOUNT_CONCURRENCY", "").strip()
-    return int(text) if text.isdecimal() and int(text) > 0 else USUAL_CONCURRENCY
-
-
 def _environment(access: Access, temporary: Path) -> dict[str, str]:
     """The emulator's environment: this process's, without any real AWS account in it. Functions get
     little of it (`process.inherited`)."""
@@ -242,7 +233,7 @@ def _environment(access: Access, temporary: Path) -> dict[str, str]:
             "BIND_HOST": HOST,  # its default is every interface
             "AUTH": "true",  # IAM is enforced for the function's role: proves least privilege
             "MINISTACK_REGION": REGION,
-            "LAMBDA_ACCOUNT_CONCURRENCY": str(account_concurrency(os.environ)),
+            "LAMBDA_ACCOUNT_CONCURRENCY": str(CONCURRENCY),
             "IOT_MTLS_ENABLED": "0",  # or it listens on a port more
             "AWS_CONFIG_FILE": os.devnull,
             "AWS_SHARED_CREDENTIALS_FILE": os.devnull,

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stampede.emulator import build_cache, go_build
-from stampede.emulator.go_build import Program, Progress, ProviderError
+from stampede.emulator.go_build import Program, Progress
 
 PINS = Path(__file__).parent / "providers"
 AWS_MODULE = "github.com/hashicorp/terraform-provider-aws"
@@ -58,21 +58,11 @@ def keep_used_services(sources: Path) -> None:
 
 
 def keep(file: Path, pattern: str, wanted: Iterable[str]) -> None:
-    """Remove from a file the matches of `pattern` whose first group isn't wanted.
-
-    Raises ProviderError when a wanted one isn't listed: the file then has another shape than the
-    pinned version.
-    """
-    text = file.read_text()
-    listed = {match[1] for match in re.finditer(pattern, text, re.DOTALL)}
-    if missing := sorted(set(wanted) - listed):
-        raise ProviderError(
-            f"{file.name} of the AWS provider doesn't list {', '.join(missing)}",
-            "check whether its version has changed",
-        )
-    file.write_text(
-        re.sub(pattern, lambda match: match[0] if match[1] in wanted else "", text, flags=re.DOTALL)
+    """Remove from a file the matches of `pattern` whose first group isn't wanted."""
+    kept = re.compile(pattern, re.DOTALL).sub(
+        lambda match: match[0] if match[1] in wanted else "", file.read_text()
     )
+    file.write_text(kept)
 
 
 PROVIDERS = (

@@ -56,18 +56,10 @@ def found_terraform() -> str | None:
 
 
 def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy of `base` to run Terraform with: the CLI config from `prepare`, and no update
-    check.
-
-    Without a config, a TF_CLI_CONFIG_FILE that names a missing file is left out: Terraform would
-    warn each time.
-    """
-    environment = dict(base) | {"CHECKPOINT_DISABLE": "1"}
-    if config:
-        environment["TF_CLI_CONFIG_FILE"] = str(config)
-    elif (named := environment.get("TF_CLI_CONFIG_FILE")) is not None and not Path(named).is_file():
-        del environment["TF_CLI_CONFIG_FILE"]
-    return environment
+    """Return a copy of `base` to run Terraform with: the CLI config from `prepare`, if any, and no
+    update check."""
+    own = {"TF_CLI_CONFIG_FILE": str(config)} if config else {}
+    return dict(base) | {"CHECKPOINT_DISABLE": "1"} | own
 
 
 def prepare(progress: Progress = say) -> Path | None:

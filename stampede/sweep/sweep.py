@@ -27,8 +27,6 @@ from loader.seeding import seed
 from loader.sqs.outcome import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.cell import Cell
-from stampede.emulator import function_memory
-from stampede.emulator import stack as local_stack
 from stampede.errors import RunError, one_line
 from stampede.experiment import DataObject
 from stampede.insights import log_columns
@@ -242,11 +240,6 @@ class SweepRun:
         for number in range(whole + 1, block[0].rounds + 1):
             outcomes += self._run_round(target, loads, number)
         self._drain(target, block)
-        # while the functions are there, see what each takes, for the next plan's checks
-        if target.kind == "local":
-            names = {cell.name for cell in block}
-            for usage in [demand.usage for demand in self._estimate.cells if demand.name in names]:
-                function_memory.note(local_stack.STATE_DIR, usage.process_mb, usage.moved_mb)
         for outcome in outcomes:
             check_flood(outcome)
         self._description.finish_cells(block, started_at)

@@ -39,11 +39,13 @@ def client(service: str, access: Access, region: str = REGION) -> Any:
     return boto3.Session().client(service, config=BOUNDED, **where, **access.key)
 
 
-def begin(work: Path, *arguments: str, **options: Any) -> subprocess.Popen:
+def begin(
+    work: Path, *arguments: str, program: str = STAMPEDE[-1], **options: Any
+) -> subprocess.Popen:
     """The command line in the folder `work`, with a state folder there, and so an embedded AWS of
     its own."""
     environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "PYTHONPATH": str(ROOT)}
-    command = [*STAMPEDE, *arguments]
+    command = [*STAMPEDE[:-1], program, *arguments]
     return subprocess.Popen(
         command, cwd=work, env=environment, text=True, stdin=subprocess.DEVNULL, **options
     )

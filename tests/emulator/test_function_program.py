@@ -1,9 +1,8 @@
-"""Sweeps of somebody's program for provided.al2023, and of a handler of Node.js, which throw, exit
-and fail in part, one message or a batch at a time: `make test-slow`."""
+"""Sweeps of somebody's program for provided.al2023, which throws, exits and fails in part, one
+message or a batch at a time: `make test-slow`."""
 
 import json
 import os
-import shutil
 import subprocess
 import zipfile
 from collections import Counter
@@ -59,16 +58,6 @@ func main() {
 	})
 }
 """
-HANDLER = """
-export const handler = async ({ Records: [{ body, messageId, attributes }] }) => {
-  process.stdout.write("half a line");
-  await new Promise((resolve) => setTimeout(resolve, 21));
-  if (body === '"throw"') throw new Error("thrown");
-  const exitsNow = body === '"exit once"' && attributes.ApproximateReceiveCount === "1";
-  if (body === '"exit"' || exitsNow) process.exit(3);
-  return { batchItemFailures: body === '"partial"' ? [{ itemIdentifier: messageId }] : [] };
-};
-"""
 PAYLOADS = {'{"fine": true}': 14, '"throw"': 2, '"exit"': 2, '"exit once"': 2, '"partial"': 2}
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(MOST_S + 60)]
@@ -90,15 +79,6 @@ def built_program(folder):
     return ["package=program.zip", "runtime=provided.al2023"]
 
 
-def node_handler(folder):
-    """The package of the handler, a folder, and what runs it."""
-    if shutil.which("node") is None:
-        pytest.skip("there is no `node` on the PATH")
-    (folder / "mine").mkdir()
-    (folder / "mine" / "index.mjs").write_text(HANDLER)
-    return ["package=mine", "runtime=nodejs22.x", "handler=index.handler"]
-
-
 def swept_with(folder, package, payloads, *more):
     """The folder of a sweep with N = 2, its account but for what is 0, and its records."""
     weighted = [
@@ -113,9 +93,8 @@ def swept_with(folder, package, payloads, *more):
     return results, counts, list(RunFolder(results).rows("records.jsonl"))
 
 
-@pytest.mark.parametrize("make_package", [built_program, node_handler])
-def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path, make_package):
-    _, counts, records = swept_with(tmp_path, make_package(tmp_path), PAYLOADS)
+def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path):
+    _, counts, records = swept_with(tmp_path, built_program(tmp_path), PAYLOADS)
     assert counts == {"sent": 22, "succeeded": 16, "dead_lettered": 6}
     assert Counter((record["payload"], record.get("error_type", "ok")) for record in records) == {
         (0, "ok"): 14,

@@ -2,20 +2,12 @@
 them."""
 
 import itertools
-import os
 import re
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
-from botocore.exceptions import ClientError
 
-from stampede.emulator import ministack
-from tests.commands import ROOT
-from tests.emulator.embedded_aws import client, embedded_aws, make_role, settings
-from tests.fakes import late_aws
+from tests.emulator.embedded_aws import begin, settings
 
 SWEEPS = {
     "download": ["memory_size=1024", "object_size_mb=2", "timeout_s=20", "concurrency_value=1,3"],
@@ -32,33 +24,6 @@ SWEEPS = {
 }
 LATE = {"download": ["lines aren't shown yet"], "express": []}
 MOST_S = 900
-EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
-
-
-def test_a_network_is_in_use_as_long_as_a_function_is_in_it_and_a_while_after(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(ministack, "KEEPER", "tests.fakes.late_aws")
-    with embedded_aws(tmp_path / "state") as running:
-        ec2, functions, iam = (
-            client(service, running.access) for service in ("ec2", "lambda", "iam")
-        )
-        vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-        subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/20")["Subnet"]["SubnetId"]
-        network = {"SubnetIds": [subnet], "SecurityGroupIds": ["sg-1"]}
-        runs = {
-            "Runtime": "python3.12",
-            "Handler": "i.h",
-            "Role": make_role(iam, "r"),
-            "Code": {"ZipFile": EMPTY_ZIP},
-        }
-        functions.create_function(FunctionName="f", VpcConfig=network, **runs)
-        for leave in (lambda **_: None, functions.delete_function):
-            leave(FunctionName="f")
-            with pytest.raises(ClientError, match="DependencyViolation"):
-                ec2.delete_subnet(SubnetId=subnet)
-        time.sleep(late_aws.LINGERS_S)
-        ec2.delete_subnet(SubnetId=subnet)
 
 
 @pytest.fixture(scope="module")
@@ -68,26 +33,11 @@ def sweeps(tmp_path_factory):
     started = {}
     for experiment, assignments in SWEEPS.items():
         work = tmp_path_factory.mktemp(experiment)
-        command = [
-            sys.executable,
-            "-m",
-            "tests.fakes.late_aws",
-            "sweep",
-            experiment,
-            "--messages-per-concurrency",
-            "3",
-        ]
-        environment = os.environ | {
-            "STAMPEDE_STATE_DIR": str(work / "state"),
-            "PYTHONPATH": str(ROOT),
-        }
+        command = ["sweep", experiment, "--messages-per-concurrency", "3", *settings(*assignments)]
         with (work / "output").open("w") as output:
-            streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": output}
-            command += settings(*assignments)
-            started[experiment] = (
-                work,
-                subprocess.Popen(command, cwd=work, env=environment, **streams),
-            )
+            streams = {"stdout": output, "stderr": output}
+            process = begin(work, *command, program="tests.fakes.late_aws", **streams)
+        started[experiment] = (work, process)
     yield started
     for _, process in started.values():
         if process.poll() is None:

@@ -7,9 +7,12 @@ import subprocess
 
 import pytest
 
-from stampede.emulator import ministack
+from stampede.emulator import ministack, stack
 from stampede.runs.folder import RunFolder
+from stampede.stacks.terraform import Terraform
+from tests.emulator.applied_stack import finding
 from tests.emulator.embedded_aws import begin, client, run, settings
+from tests.running_provider import running_provider
 
 BUCKET, KEY, BODY = "my-bucket", "models/v3 (final).bin", os.urandom(3_000_000)
 URL = f"s3://{BUCKET}/{KEY}"
@@ -32,16 +35,20 @@ SETTINGS += ("ownership_controls", "acl", "logging")
 
 @pytest.fixture
 def access(tmp_path):
-    """That of an embedded AWS that the user has started, with a bucket of his own."""
+    """That of an embedded AWS that the user has started, with a bucket of his own; Terraform finds
+    its provider running, which saves most of its time."""
     run(tmp_path, "emulator", "start")
     try:
         access = ministack.running(tmp_path / "state").access
+        infra, environment = stack.lay_out(tmp_path / "state/local"), stack.environment(access)
+        Terraform(infra, environment, tmp_path / "terraform.log").init()
         s3 = client("s3", access)
         s3.create_bucket(Bucket=BUCKET)
         s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
         s3.put_bucket_tagging(Bucket=BUCKET, Tagging={"TagSet": [{"Key": "owner", "Value": "me"}]})
         s3.put_object(Bucket=BUCKET, Key=KEY, Body=BODY)
-        yield access
+        with running_provider(infra, environment) as provider, finding(provider):
+            yield access
     finally:
         ministack.stop(tmp_path / "state")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import subprocess
 import time
 import urllib.request
@@ -26,7 +25,7 @@ PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")
 NAMES = ("ministack", "localstack", "moto") if PYTHON else ("ministack",)
 REGION = ministack.REGION
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
-TAIL_LINES = 15
+MOST_TOLD = 2000
 # A port of loopback on which nobody listens: whoever asks there is refused at once.
 NOBODY = "http://127.0.0.1:9"
 
@@ -82,7 +81,7 @@ def started(name: str, folder: Path) -> Iterator[Endpoint]:
         finally:
             ministack.stop(folder)
     else:
-        port = _free_port()
+        port = ministack.free_port()
         program = {"localstack": _localstack, "moto": _moto}[name](port)
         endpoint = Endpoint(
             name, ministack.Access(f"http://127.0.0.1:{port}", "test", "test"), program.account_id
@@ -145,7 +144,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -> None:
-    """Until it answers; fails with the last lines of its log when it doesn't, or has ended."""
+    """Until it answers; fails with the end of its log when it doesn't, or has ended."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
         with (
@@ -155,16 +154,5 @@ def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -
             if answer.status == 200:
                 return
         time.sleep(0.1)
-    last_lines = "\n".join(log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
-    how = (
-        f"didn't answer within {START_TIMEOUT_S} s"
-        if process.poll() is None
-        else f"ended with {process.poll()}"
-    )
-    raise AssertionError(f"{endpoint.name} {how}; it said last:\n{last_lines}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    said = log.read_text(errors="replace")[-MOST_TOLD:]
+    raise AssertionError(f"{endpoint.name} doesn't answer; it said last:\n{said}")

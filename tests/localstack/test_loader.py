@@ -5,6 +5,7 @@ import hashlib
 import itertools
 import json
 import secrets
+import socket
 import time
 import urllib.parse
 from pathlib import Path
@@ -13,35 +14,30 @@ from types import SimpleNamespace
 import pytest
 
 from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_count
-from loader.dataset import put_objects
 from loader.log_events import MOST_EVENTS_IN_A_PAGE, LogEvents
 from stampede.cli.command_line import main
-from stampede.experiment import DataObject
 from stampede.finding import OK, PROBLEM
 from stampede.runs.folder import RunFolder
-from stampede.stacks import target as targets
 from tests.fakes import applied
 from tests.localstack import starting
-from tests.localstack.stacks import MAX_RECEIVE_COUNT, Stack, Worker, stack_at
+from tests.localstack.stacks import MAX_RECEIVE_COUNT, log, stack_at, waiting, work
 
 OBJECT_MB = 17  # a part of 16 MiB and a smaller one
 SMALL_BYTES = LEAST_MULTIPART_BYTES - 1
 RESULTS = Path("results")  # of the folder that each test has
-# proc(5), /proc/net/tcp
-LISTENING, LOOPBACK = "0A", {"0100007F", "00000000000000000000000001000000"}
 
 
 @pytest.fixture
-def stack(endpoint) -> Stack:
+def stack(endpoint):
     """New resources at the endpoint."""
     return stack_at(endpoint, f"stampede-{secrets.token_hex(4)}", object_size_mb=OBJECT_MB)
 
 
 @pytest.fixture
-def stampede(stack, tmp_path, monkeypatch, capsys):
+def stampede(endpoint, stack, tmp_path, monkeypatch, capsys):
     """The command line in this process, whose AWS configuration is the endpoint; gives status,
     stdout and stderr."""
-    for name, value in stack.endpoint.access.environment.items():
+    for name, value in endpoint.access.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     applied.apply(monkeypatch, tmp_path, stack.outputs)
@@ -54,8 +50,10 @@ def stampede(stack, tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(stack, stampede):
-    s3, bucket, key = stack.client("s3"), stack["bucket_name"], stack["object_key"]
+def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(
+    endpoint, stack, stampede
+):
+    s3, bucket, key = endpoint.client("s3"), stack["bucket_name"], stack["object_key"]
     for left in (key, f"{key}.other"):  # by a run that was killed
         upload = s3.create_multipart_upload(Bucket=bucket, Key=left)["UploadId"]
         s3.upload_part(Bucket=bucket, Key=left, UploadId=upload, PartNumber=1, Body=b"left")
@@ -74,32 +72,19 @@ def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(sta
     assert s3.head_object(Bucket=bucket, Key=key)["ETag"] != stored["ETag"]
 
 
-def test_copies_are_made_in_s3_and_are_there_for_the_next_run(stack):
-    target = targets.local(stack.outputs | {"experiment": "copy"}, stack.endpoint.access)
-    source = DataObject("source", SMALL_BYTES)
-    objects = [
-        source,
-        *(DataObject(f"copy/{number}", SMALL_BYTES, copy_of=source.key) for number in range(3)),
-    ]
-    assert [put_objects(target, objects) for _ in range(2)] == [len(objects), 0]
-    s3, bucket = stack.client("s3"), stack["bucket_name"]
-    etags = {s3.head_object(Bucket=bucket, Key=small.key)["ETag"] for small in objects}
-    assert etags == {f'"{hashlib.md5(part(1, 0, SMALL_BYTES)).hexdigest()}"'}
-
-
 def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all_of_it(
     stack, stampede
 ):
     stack.client("s3").put_object(Bucket=stack["bucket_name"], Key=stack["object_key"], Body=b"x")
     dry = stampede("flood", "--dry-run")
     assert (dry.status, set(json.loads(dry.out))) == (0, {"run_id", "cell", "seq", "object_bytes"})
-    assert stack.waiting() == (0, 0)
+    assert waiting(stack) == (0, 0)
     done = stampede("flood", "--messages", "40", "--run", "r", "--format", "json")
     assert (done.status, json.loads(done.out)[0]["sent"]) == (0, 40), done.err
     sent = {row["message_id"]: row["seq"] for row in RunFolder(RESULTS / "r").rows("sent.jsonl")}
-    assert (stack.waiting(), sorted(sent.values())) == ((40, 0), list(range(40)))
+    assert (waiting(stack), sorted(sent.values())) == ((40, 0), list(range(40)))
     failing = {3, 30}
-    delivered = Worker(stack).work(fails=failing, twice={7})
+    delivered = work(stack, fails=failing, twice={7})
     assert delivered == {
         id_: MAX_RECEIVE_COUNT if seq in failing else 1 for id_, seq in sent.items()
     }
@@ -114,26 +99,21 @@ def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all
     # the queue for dead letters keeps the ids
     assert {letter["message_id"] for letter in letters} <= set(delivered)
     # to be read by others
-    assert (stack.waiting(), stack.waiting("dead_letter_queue_url")) == ((0, 0), (2, 0))
+    assert (waiting(stack), waiting(stack, "dead_letter_queue_url")) == ((0, 0), (2, 0))
 
 
 def test_log_events_of_several_pages_and_streams_come_once_each_in_the_order_of_time(stack):
     logs, group, count = stack.client("logs"), stack["log_group_name"], MOST_EVENTS_IN_A_PAGE + 500
     now_ms = int(time.time() * 1000)
-    events = [
-        {"timestamp": now_ms - count + index, "message": str(index)} for index in range(count)
-    ]
+    events = [(now_ms - count + index, str(index)) for index in range(count)]
     for stream, own in (("one", events[::2]), ("two", events[1::2])):
-        logs.create_log_stream(logGroupName=group, logStreamName=stream)
-        logs.put_log_events(logGroupName=group, logStreamName=stream, logEvents=own)
+        log(stack, stream, own)
     collected = LogEvents(logs, group, now_ms - count)
     pages = list(collected.fetch())
     assert [len(page) for page in pages if page] == [MOST_EVENTS_IN_A_PAGE, 500]
-    assert [event["message"] for event in itertools.chain(*pages)] == [
-        event["message"] for event in events
-    ]
-    late = {"timestamp": now_ms - count // 2, "message": "late"}
-    logs.put_log_events(logGroupName=group, logStreamName="one", logEvents=[late])
+    fetched = [event["message"] for event in itertools.chain(*pages)]
+    assert fetched == [text for _, text in events]
+    log(stack, "late", [(now_ms - count // 2, "late")])
     assert [event["message"] for event in itertools.chain(*collected.fetch())] == ["late"]
 
 
@@ -156,17 +136,9 @@ def test_the_doctor_finds_whose_endpoint_it_is_and_which_services_it_has(endpoin
     )
 
 
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux tells who listens")
 def test_an_emulator_listens_on_loopback_alone(endpoint):
-    port = f"{urllib.parse.urlsplit(endpoint.url).port:04X}"
-    lines = [
-        line.split()
-        for table in Path("/proc/net").glob("tcp*")
-        for line in table.read_text().splitlines()
-    ]
-    listening = {
-        line[1].split(":")[0]
-        for line in lines
-        if line[3] == LISTENING and line[1].endswith(f":{port}")
-    }
-    assert listening and listening <= LOOPBACK
+    with socket.socket(type=socket.SOCK_DGRAM) as any_route:
+        any_route.connect(("192.0.2.1", 9))  # sends nothing
+        of_the_network = any_route.getsockname()[0]
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((of_the_network, urllib.parse.urlsplit(endpoint.url).port), 5)

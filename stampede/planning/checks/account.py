@@ -21,7 +21,7 @@ from botocore.parsers import ResponseParserError
 from dateutil import parser
 
 from experiments import EXPERIMENTS, Experiment
-from stampede.emulator import ministack, stack
+from stampede.emulator import ministack
 from stampede.errors import RunError, UsageError, one_line
 from stampede.experiment import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
 from stampede.finding import OK, PROBLEM, WARNING, Finding
@@ -33,7 +33,7 @@ from stampede.stacks import own_object as own_objects
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
 from stampede.stacks.place import words
-from stampede.stacks.target import HOW_TO_SIGN_IN, Target, explain, local
+from stampede.stacks.target import HOW_TO_SIGN_IN, Target, explain
 
 PATIENCE = {
     "connect_timeout": 3,
@@ -148,18 +148,14 @@ def session(run_s: float) -> Finding:
 def emulator(cells: Sequence[Demand]) -> list[Finding]:
     """The embedded AWS takes N functions at once, where functions are used."""
 
-    def runs_n() -> Wrong:
-        limit = ministack.account_concurrency(os.environ)
-        if (running := ministack.running(stack.STATE_DIR)) is not None:
-            embedded = _client(local({"region": ministack.REGION}, running.access), "lambda")
-            limit = embedded.get_account_settings()["AccountLimit"]["ConcurrentExecutions"]
-        n = max(cell.concurrency for cell in cells)
-        need = f"{n} needed, the embedded AWS runs {limit} at once"
-        return (
-            (PROBLEM, need, f"use --set concurrency_value=... up to {limit}") if n > limit else None
-        )
-
-    return [] if cells[0].usage.on_hosts else [_answered("concurrency", runs_n)]
+    n, limit = max(cell.concurrency for cell in cells), ministack.CONCURRENCY
+    if cells[0].usage.on_hosts:
+        return []
+    if n <= limit:
+        return [Finding("concurrency", OK)]
+    need = f"{n} needed, the embedded AWS runs {limit} at once"
+    way_out = f"use --set concurrency_value=... up to {limit}"
+    return [Finding("concurrency", PROBLEM, need, way_out)]
 
 
 def own_object(plan: Plan) -> list[Finding]:

@@ -10,11 +10,10 @@ import resource
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
-from stampede.emulator import build_cache, function_memory, opentofu, providers, stack
+from stampede.emulator import build_cache, opentofu, providers, stack
 from stampede.emulator.go_build import ProviderError, go_version, is_too_old
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
@@ -33,7 +32,6 @@ THREADS, THREADS_PER_FUNCTION = 200, 16 if sys.platform == "linux" else 1
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
 OTHER_STATE_DIR = "set STAMPEDE_STATE_DIR to a folder with room in which you may write"
-NONE_MEASURED: Mapping[str, int] = MappingProxyType({})
 
 
 def tools() -> list[Finding]:
@@ -63,7 +61,7 @@ def room(cells: Sequence[Demand], target: str, results_dir: Path) -> list[Findin
         held_mb + needed_mb,
         f"{OTHER_STATE_DIR}, or {_smaller(cells)}",
     )
-    memory = local_memory(cells, available_memory_mb(), function_memory.known(stack.STATE_DIR))
+    memory = local_memory(cells, available_memory_mb())
     return [memory, disk, local_limits(cells), results]
 
 
@@ -118,13 +116,10 @@ def _to_build(name: str, found: str) -> Finding:
     )
 
 
-def local_memory(
-    cells: Sequence[Demand], available_mb: float, measured: Mapping[str, int] = NONE_MEASURED
-) -> Finding:
-    """Memory for the data set, the emulator and N processes (as `measured` here); at worst each
-    holds what it moves."""
-    least = max(local_mb(cell, measured, copies=0) for cell in cells)
-    most = max(local_mb(cell, measured, copies=cell.concurrency) for cell in cells)
+def local_memory(cells: Sequence[Demand], available_mb: float) -> Finding:
+    """Memory for the data set, the emulator and N processes; at worst each holds what it moves."""
+    least = max(local_mb(cell, copies=0) for cell in cells)
+    most = max(local_mb(cell, copies=cell.concurrency) for cell in cells)
     if available_mb >= most:
         return Finding("local memory", OK)
     found = f"{available_mb:,} MB free; the largest cell needs {least:,}" + (
@@ -135,16 +130,12 @@ def local_memory(
     )
 
 
-def local_mb(cell: Demand, measured: Mapping[str, int], *, copies: int) -> int:
-    """Memory of the emulator with the data set, the cell's functions (as function_memory `measured`
-    them here, else as their experiment says), and what `copies` of them hold."""
+def local_mb(cell: Demand, *, copies: int) -> int:
+    """Memory of the emulator with the data set, the cell's functions, and what `copies` of them
+    hold."""
     usage = cell.usage
     held_mb = usage.data_mb + usage.emulator_mb + copies * _held_mb(cell)
-    return (
-        EMULATOR_MB
-        + cell.concurrency * measured.get(str(usage.process_mb), usage.process_mb)
-        + held_mb
-    )
+    return EMULATOR_MB + cell.concurrency * usage.process_mb + held_mb
 
 
 def local_limits(cells: Sequence[Demand]) -> Finding:

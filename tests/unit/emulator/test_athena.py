@@ -1,11 +1,7 @@
-"""What Athena of the embedded AWS does between start and end of a query; what it answers is in
-tests/emulator."""
-
-import asyncio
+"""How Athena of the embedded AWS reads objects; what it answers is in tests/emulator."""
 
 import duckdb
-import pytest
-from ministack.services import athena, glue
+from ministack.services import athena
 
 from stampede.emulator.athena import behave
 
@@ -18,43 +14,9 @@ TABLE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def as_before(monkeypatch):
-    for name in (
-        "_start_query_execution",
-        "_execute_query",
-        "_stop_query_execution",
-        "_table_relation",
-    ):
-        monkeypatch.setattr(athena, name, getattr(athena, name))
-
-
-@pytest.mark.parametrize("is_running", [True, False])
-def test_what_was_cancelled_stays_so(monkeypatch, is_running):
-    ran = []
-
-    async def execute(query_id, *_):
-        ran.append(query_id)
-        await asyncio.sleep(0)
-        athena._executions[query_id]["Status"]["State"] = "SUCCEEDED"
-
-    async def cancelled():
-        work = asyncio.create_task(athena._execute_query("q", "SELECT count(*) AS n FROM t", "db"))
-        await asyncio.sleep(0) if is_running else None
-        athena._stop_query_execution({"QueryExecutionId": "q"})
-        await work
-
-    monkeypatch.setattr(athena, "_execute_query", execute)
-    monkeypatch.setattr(glue, "_tables", {"db/t": TABLE})
-    execution = {"Status": {"State": "RUNNING"}, "Statistics": {"EngineExecutionTimeInMillis": 7}}
-    monkeypatch.setattr(athena, "_executions", {"q": execution})
-    behave()
-    asyncio.run(cancelled())
-    assert athena._executions["q"]["Status"]["State"] == "CANCELLED"
-    assert bool(ran) is is_running
-
-
-def test_hundreds_of_objects_are_read_in_little_memory_by_the_tables_columns(tmp_path):
+def test_hundreds_of_objects_are_read_in_little_memory_by_the_tables_columns(tmp_path, monkeypatch):
+    for name in ("_start_query_execution", "_execute_query", "_table_relation"):
+        monkeypatch.setattr(athena, name, getattr(athena, name))  # put back afterwards
     behave()
     folder = tmp_path / "bytes=10"
     folder.mkdir()

@@ -45,23 +45,15 @@ def test_what_was_renamed_deleted_or_changed_its_kind_is_so_in_the_copy_and_its_
     assert lay_out() == REPOSITORY | {"infra/local_override.tf"}
     (root / "infra/modules/old").rename(root / "infra/modules/new")
     (root / "infra/x.auto.tfvars").unlink()
-    (root / "functions/f/h.py").unlink()
-    (root / "functions/f").rmdir()
     (root / "queries/q").unlink()
-    write(root, "functions/f", "queries/q/inside")
+    write(root, "queries/q/inside")
     (folder / "overrides/local_override.tf").unlink()
-    files = (
-        ".terraform/providers/aws",
-        "terraform.tfstate",
-        ".terraform.tfstate.lock.info",
-        ".build/download.zip",
-    )
-    kept = {*(f"infra/{name}" for name in files), "mount/small/00000.bin"}
+    kept = {"infra/.terraform/providers/aws", "infra/terraform.tfstate", "mount/small/00000.bin"}
     write(folder / "copy", *kept, "infra/.terraform.lock.hcl")
     assert lay_out() == kept | {
         "infra/main.tf",
         "infra/modules/new/main.tf",
-        "functions/f",
+        "functions/f/h.py",
         "queries/q/inside",
     }
 

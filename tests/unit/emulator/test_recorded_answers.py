@@ -4,42 +4,49 @@ the difference.
 A placeholder in a recorded answer stands for anything.
 """
 
-import asyncio
-import importlib
+import contextlib
+import functools
 import io
 import json
 import re
+import time
 import zipfile
 import zlib
 from base64 import b64encode
-from urllib.parse import parse_qs, urlsplit
 
-import boto3
 import pytest
-from botocore.awsrequest import AWSResponse
-from botocore.config import Config
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
-from ministack.services import lambda_svc
-from ministack.services import sqs as sqs_svc
+from botocore.httpsession import URLLib3Session
 
-from stampede.emulator import keeper
-from tests.aws_answers import ANSWERS, KEYS, Raw, same_but_names
+from tests.aws_answers import ANSWERS, same_but_names
+from tests.emulator import embedded_aws
+from tests.emulator.embedded_aws import make_role
 from tests.evidence import BOOK
 
-MODULES = {"sqs": "sqs", "lambda": "lambda_svc", "logs": "cloudwatch_logs", "s3": "s3"}
 OBJECT = b'{"key": "value"}'  # what the recorded ETag and checksum are of
 SOURCE = "arn:aws:sqs:us-east-1:000000000000:q"
-ROLE = "arn:aws:iam::000000000000:role/any"
 RECORDED_TRACE = ANSWERS["sqs-30"]["answer"]["fields"]["Attributes"]["AWSTraceHeader"]
+# It logs as if it were one of ours, for whose line the embedded AWS waits.
 FUNCTION = """
-import time
+import json, time
 def handler(event, context):
-    if event == "com-67":
+    messages = event["Records"] if isinstance(event, dict) else []
+    counts = [message["attributes"]["ApproximateReceiveCount"] for message in messages]
+    print(json.dumps({"concurrency_limit": 1, "id": context.aws_request_id, "counts": counts}))
+    name = messages[0]["body"] if messages else event
+    if name in ("com-67", "x-52"):
         raise Exception("Failed: some_error_msg")
-    if event == "lam-65":
+    if name == "lam-65":
         time.sleep(9)
-    print("{}")
-    return "x" * 6291557 if event == "lam-69" else None
+    if name == "x-53":
+        return {"batchItemFailures": [{"foo": "notvalid"}]}
+    if name == "x-55":
+        failed = messages[1:] if counts[0] == "1" else []
+        return {"batchItemFailures": [{"itemIdentifier": row["messageId"]} for row in failed]}
+    return "x" * 6291557 if name == "lam-69" else None
 """
 REPLAYED = {}
 
@@ -54,48 +61,28 @@ def replays(*names):
     return note
 
 
-@pytest.fixture(autouse=True)
-def empty_aws():
-    yield
-    for name in MODULES.values():
-        importlib.import_module(f"ministack.services.{name}").reset()
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """An embedded AWS: how it is reached, and its clients by service."""
+    with embedded_aws.embedded_aws(tmp_path_factory.mktemp("state")) as running:
+        access = running.access
+        yield access, functools.cache(lambda service: embedded_aws.client(service, access))
 
 
-def client(service):
-    """A client of boto3's that tries once, whose calls go straight to MiniStack's handler in this
-    process."""
-    once = Config(retries={"total_max_attempts": 1}, s3={"addressing_style": "path"})
-    made = boto3.client(service, endpoint_url="http://127.0.0.1", config=once, **KEYS)
-    module = importlib.import_module(f"ministack.services.{MODULES[service]}")
-
-    def answer(request, **_):
-        url, body = urlsplit(request.url), request.body or b""
-        headers = {
-            name.lower(): value.decode() if isinstance(value, bytes) else value
-            for name, value in request.headers.items()
-        }
-        body = (
-            body.encode()
-            if isinstance(body, str)
-            else body
-            if isinstance(body, bytes)
-            else body.read()
-        )
-        query = parse_qs(url.query, keep_blank_values=True)
-        status, heads, content = asyncio.run(
-            module.handle_request(request.method, url.path, headers, body, query)
-        )
-        return AWSResponse(
-            request.url, status, {k.lower(): v for k, v in heads.items()}, Raw(content)
-        )
-
-    made.meta.events.register("before-send", answer)
-    return made
+@pytest.fixture
+def aws(running):
+    """The clients of an AWS in which nothing is."""
+    access, clients = running
+    reset = AWSRequest("POST", f"{access.endpoint_url}/_ministack/reset", data=b"")
+    key = Credentials(access.access_key_id, access.secret_access_key)
+    SigV4Auth(key, "sts", embedded_aws.REGION).add_auth(reset)
+    URLLib3Session().send(reset.prepare())
+    return clients
 
 
-def queue(**attributes):
+def queue(aws, **attributes):
     """A client of SQS, and where a new queue is."""
-    sqs = client("sqs")
+    sqs = aws("sqs")
     return sqs, {"QueueUrl": sqs.create_queue(QueueName="q", Attributes=attributes)["QueueUrl"]}
 
 
@@ -131,13 +118,13 @@ CALLS_TO_SQS = {
 
 
 @replays(*CALLS_TO_SQS)
-def _(name):
+def _(aws, name):
     attributes = {
         "MessageRetentionPeriod": "604800",
         "ReceiveMessageWaitTimeSeconds": "10",
         "VisibilityTimeout": "20",
     }
-    sqs, where = queue(**attributes if name == "sqs-15" else {})
+    sqs, where = queue(aws, **attributes if name == "sqs-15" else {})
     if name in ("sqs-18", "sqs-19"):
         sqs.send_message(**where, MessageBody="ends the wait")
     if name == "sqs-24":
@@ -147,8 +134,8 @@ def _(name):
 
 
 @replays("sqs-visible")
-def _(_name):
-    sqs, where = queue(VisibilityTimeout="1")
+def _(aws, _name):
+    sqs, where = queue(aws, VisibilityTimeout="1")
     sqs.send_message(**where, MessageBody="x")
     [message] = sqs.receive_message(**where)["Messages"]
     return sqs.change_message_visibility(
@@ -157,8 +144,8 @@ def _(_name):
 
 
 @replays("sqs-26")
-def _(_name):
-    sqs, where = queue()
+def _(aws, _name):
+    sqs, where = queue(aws)
     sqs.send_message(**where, MessageBody="x")
     earlier, _ = (
         sqs.receive_message(**where, VisibilityTimeout=0)["Messages"][0] for _ in range(2)
@@ -168,8 +155,8 @@ def _(_name):
 
 
 @replays("sqs-30")
-def _(_name):
-    sqs, letters = queue()
+def _(aws, _name):
+    sqs, letters = queue(aws)
     redrive = json.dumps({"deadLetterTargetArn": SOURCE, "maxReceiveCount": 1})
     where = {
         "QueueUrl": sqs.create_queue(QueueName="source", Attributes={"RedrivePolicy": redrive})[
@@ -190,14 +177,17 @@ def _(_name):
     return sqs.receive_message(**letters, **everything)["Messages"][0]
 
 
-def function():
+def function(aws):
     """A client of Lambda with a function `f`."""
     code = io.BytesIO()
     with zipfile.ZipFile(code, "w") as archive:
         archive.writestr("index.py", FUNCTION)
-    settings = {"Runtime": "python3.12", "Handler": "index.handler", "Timeout": 1, "Role": ROLE}
-    functions = client("lambda")
-    functions.create_function(FunctionName="f", Code={"ZipFile": code.getvalue()}, **settings)
+    settings = {"Runtime": "python3.12", "Handler": "index.handler", "Timeout": 1}
+    functions, role = aws("lambda"), make_role(aws("iam"), "any")
+    functions.create_function(
+        FunctionName="f", Role=role, Code={"ZipFile": code.getvalue()}, **settings
+    )
+    functions.get_waiter("function_active_v2").wait(FunctionName="f", WaiterConfig={"Delay": 0.1})
     return functions
 
 
@@ -217,10 +207,10 @@ MAPPINGS = {
 
 
 @replays(*MAPPINGS)
-def _(name):
-    functions, request = function(), {"FunctionName": "f", "EventSourceArn": SOURCE}
+def _(aws, name):
+    functions, request = function(aws), {"FunctionName": "f", "EventSourceArn": SOURCE}
     if name != "esm-49":
-        queue()
+        queue(aws)
     made = functions.create_event_source_mapping(**request, **MAPPINGS[name])
     if name == "esm-42":
         return functions.get_event_source_mapping(UUID=made["UUID"])
@@ -230,48 +220,35 @@ def _(name):
 
 
 @replays("x-52", "x-53", "x-55", "esm-empty")
-def _(name):
+def _(aws, name):
     """What comes of a batch when the function raises, answers nonsense, nothing, or names three of
     four messages."""
-    sqs, where = queue()
-    for number in range(4 if name == "x-55" else 1):
-        sqs.send_message(**where, MessageBody=str(number))
-    first = sqs_svc._receive_messages_for_esm(where["QueueUrl"], 10)
-    failed = {
-        "x-52": {"error": True},
-        "x-53": {"body": {"batchItemFailures": [{"foo": "notvalid"}]}},
-        "esm-empty": {"body": {}},
-        "x-55": {
-            "body": {
-                "batchItemFailures": [{"itemIdentifier": message["id"]} for message in first[1:]]
-            }
-        },
-    }
-    records = [{"messageId": message["id"], "eventSource": "aws:sqs"} for message in first]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(lambda_svc, "_execute_function", lambda *_: failed[name])
-        keeper.fail_a_batch_whose_answer_names_no_message()
-        esm = {
-            "UUID": "u",
-            "FunctionName": "f",
-            "FunctionResponseTypes": ["ReportBatchItemFailures"],
-        }
-        lambda_svc._run_sqs_batch(esm, {}, {"Records": records}, first, where["QueueUrl"], "q")
-    for message in first:
-        message["visible_at"] = 0  # the timeout is over
-    again = sqs_svc._receive_messages_for_esm(where["QueueUrl"], 10)
+    functions, (sqs, where) = function(aws), queue(aws, VisibilityTimeout="1")
+    for _ in range(4 if name == "x-55" else 1):
+        sqs.send_message(**where, MessageBody=name)
+    functions.create_event_source_mapping(
+        FunctionName="f", EventSourceArn=SOURCE, FunctionResponseTypes=["ReportBatchItemFailures"]
+    )
+    logs, lines, deadline = aws("logs"), [], time.monotonic() + 3
+    while len(lines) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+        with contextlib.suppress(logs.exceptions.ResourceNotFoundException):
+            events = logs.filter_log_events(logGroupName="/aws/lambda/f")["events"]
+            lines = [event["message"] for event in events if "counts" in event["message"]]
+    counts = [json.loads(line)["counts"] for line in lines]
     if name == "x-55":
+        first, second = map(len, counts)
         return {
-            "records in the first invocation": len(first),
+            "records in the first invocation": first,
             "reported": 3,
-            "records in the second": len(again),
+            "records in the second": second,
         }
-    return {"ApproximateReceiveCount": ["1", *(str(message["receive_count"]) for message in again)]}
+    return {"ApproximateReceiveCount": [count for [count] in counts]}
 
 
 @replays("lam-60", "lam-61", "lam-63", "lam-64")
-def _(name):
-    functions = function()
+def _(aws, name):
+    functions = function(aws)
     if name == "lam-63":
         return functions.get_function_concurrency(FunctionName="f")
     reserved = 3 if name == "lam-64" else 0
@@ -282,11 +259,11 @@ def _(name):
 
 
 @replays("lam-65", "com-67", "lam-69", "lam-74")
-def _(name):
+def _(aws, name):
     """What an invocation answers, or the lines that it leaves."""
-    answer = function().invoke(FunctionName="f", Payload=json.dumps(name))
+    answer = function(aws).invoke(FunctionName="f", Payload=json.dumps(name))
     if name == "lam-74":
-        events = client("logs").filter_log_events(logGroupName="/aws/lambda/f")["events"]
+        events = aws("logs").filter_log_events(logGroupName="/aws/lambda/f")["events"]
         report = events[-1]["message"]  # without its figures
         return {
             "parts of REPORT": re.sub(
@@ -315,17 +292,17 @@ CALLS_TO_LOGS = {
 
 
 @replays(*CALLS_TO_LOGS)
-def _(name):
-    logs, group = client("logs"), {"logGroupName": "g"}
+def _(aws, name):
+    logs, group = aws("logs"), {"logGroupName": "g"}
     logs.create_log_group(**group)
     logs.create_log_stream(**group, logStreamName="s")
     operation, request = CALLS_TO_LOGS[name]
     return getattr(logs, operation)(**group, **request)
 
 
-def stored(body=OBJECT):
+def stored(aws, body=OBJECT):
     """A client of S3, where a new object is, and the answer to its upload."""
-    s3, where = client("s3"), {"Bucket": "bucket", "Key": "k"}
+    s3, where = aws("s3"), {"Bucket": "bucket", "Key": "k"}
     s3.create_bucket(Bucket="bucket")
     crc = b64encode(zlib.crc32(body).to_bytes(4)).decode()
     return s3, where, s3.put_object(**where, Body=body, ChecksumCRC32=crc)
@@ -346,8 +323,8 @@ COPIES = {
 
 
 @replays(*COPIES)
-def _(name):
-    s3, where, _ = stored()
+def _(aws, name):
+    s3, where, _ = stored(aws)
     copied = s3.copy_object(**{**where, "Key": "copy", "CopySource": "bucket/k", **COPIES[name]})
     return s3.head_object(Bucket="bucket", Key="copy") if name == "s3-96" else copied
 
@@ -360,8 +337,8 @@ PUTS = {
 
 
 @replays("s3-110", *PUTS)
-def _(name):
-    s3, where, put = stored()
+def _(aws, name):
+    s3, where, put = stored(aws)
     return put if name == "s3-110" else s3.put_object(**where, Body=OBJECT, **PUTS[name])
 
 
@@ -374,14 +351,14 @@ GETS = {
 
 
 @replays(*GETS)
-def _(name):
-    s3, where, put = stored(b"12345678")
+def _(aws, name):
+    s3, where, put = stored(aws, b"12345678")
     return s3.get_object(**where, **GETS[name] or {"IfNoneMatch": put["ETag"]})
 
 
 @replays("s3-127", "s3-128", "s3-129")
-def _(name):
-    s3, where, _ = stored()
+def _(aws, name):
+    s3, where, _ = stored(aws)
     upload = {**where, "UploadId": s3.create_multipart_upload(**where)["UploadId"]}
     body = b"x" * 5 * 2**20
     etags = [s3.upload_part(**upload, PartNumber=number, Body=body)["ETag"] for number in (1, 3)]
@@ -394,8 +371,8 @@ def _(name):
 
 
 @replays("s3-130")
-def _(_name):
-    s3, _, _ = stored()
+def _(aws, _name):
+    s3, _, _ = stored(aws)
     for number in range(5):
         s3.put_object(Bucket="bucket", Key=str(number), Body=b"")
     return s3.delete_objects(
@@ -417,12 +394,12 @@ def recorded_answer(name):
     }
 
 
-def outcome(name):
+def outcome(aws, name):
     """What the embedded AWS answers otherwise than recorded, in words; "" where it answers the
     same."""
     ask, answer = REPLAYED[name], recorded_answer(name)
     try:
-        actual = ask(name)
+        actual = ask(aws, name)
     except ClientError as error:
         refusal, status = (
             error.response["Error"],
@@ -465,10 +442,10 @@ def is_placeholder(value):
 
 
 @pytest.mark.parametrize("name", sorted(REPLAYED))
-def test_the_embedded_aws_answers_as_recorded_or_the_book_names_the_difference(name):
+def test_the_embedded_aws_answers_as_recorded_or_the_book_names_the_difference(aws, name):
     expected = {
         answer: gives
         for difference in BOOK["difference"]
         for answer, gives in difference["answers"].items()
     }
-    assert outcome(name) == expected.get(name, "")
+    assert outcome(aws, name) == expected.get(name, "")

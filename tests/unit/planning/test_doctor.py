@@ -123,8 +123,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem_before_anything_starts(tmp
     }
 
 
-def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started(monkeypatch):
-    monkeypatch.setattr(account.ministack, "running", lambda _: None)
+def test_more_functions_than_the_emulator_will_allow_are_refused_before_it_is_started():
     for n, status in ((1000, OK), (1001, PROBLEM)):
         assert statuses(account.emulator(cells(f"concurrency_value={n}"))) == {
             "concurrency": status
