@@ -12,6 +12,7 @@ import json
 import math
 import sys
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ class Recount:
         return measured | {
             "sent": sum(cell in names and not is_warm_up for cell, _, is_warm_up in self.sent),
             "succeeded": sum(row["is_first"] and row["cell"] in names for row in self.rows),
-            "seconds": spread([*sum(seconds.values(), [])]),
+            "seconds": spread([*chain(*seconds.values())]),
             "repeats": {name: np.mean(own) for name, own in seconds.items() if len(seconds) > 1},
             "overlap": self._overlap(rows, place.n),
         }
@@ -94,7 +95,7 @@ class Recount:
         floods, running, intruders = {}, [], 0
         for row in filter(is_timed, self.rows):
             floods.setdefault((row["cell"], row["round"]), []).append(row)
-        late = [row for row in sum(floods.values(), []) if row["attempt"] > 1 and row["round"]]
+        late = [row for row in chain(*floods.values()) if row["attempt"] > 1 and row["round"]]
         for (cell, at), flood in floods.items():
             if cell in cells:
                 first = [row for row in flood if row["attempt"] == 1 and at]

@@ -121,7 +121,8 @@ def test_an_invocation_is_one_operation_whatever_it_took_along_and_each_of_its_m
     assert [cell["seconds"][name] for name in ("min_s", "median_s", "max_s")] == [0.5, 1, 2]
     expected = {"count": 3, "succeeded": 9, "errors": 1, "sent": 10}
     assert expected.items() <= cell.items() and cell["overlap"]["peak"] == 2
-    assert cell["metrics"]["message_s"] == pytest.approx(3.5 / 10)
+    metrics = [cell["metrics"][name] for name in ("message_s", "per_s")]
+    assert metrics == pytest.approx([3.5 / 10, 3 / 3.5])
     events = [{"timestamp": ORIGIN_MS, "message": json.dumps(row)} for row in records]
     handmade_run.write_lines(folder / "log_events.jsonl", events)
     asked = answered(load(folder))
