@@ -12,7 +12,6 @@ import boto3
 import pytest
 
 from stampede.emulator import functions, ministack
-from tests.browser.chromium import Tab
 
 POLICY = json.dumps({"Version": "2012-10-17", "Statement": []})
 # Tries all that a page may send without being asked for permission: fetch, an image, forms in
@@ -53,13 +52,11 @@ def serving(handler):
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """A tab with a page of another port of this machine."""
+    """A browser with a page of another port of this machine."""
     (tmp_path / "index.html").write_text("<!doctype html><body></body>")
     with serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as url:
-        tab = Tab(browser)
-        tab.open(url)
-        yield tab
-        tab.close()
+        browser.open(url)
+        yield browser
 
 
 def create_role(endpoint_url, key, name):
