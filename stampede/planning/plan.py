@@ -130,10 +130,11 @@ def _read_again(cell: Cell, experiment: Experiment) -> Cell:
 
 def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
     """`complete` values. Raises UsageError for one that its rule refuses."""
+    for name, axis in experiment.order_axes.items():  # before defaults are made of them
+        value = values.get(name) or None  # 0 is none
+        if value is not None and not axis.takes(value):
+            raise UsageError(f"{name}: must be {axis.rule}, got {value!r}")
     values = complete(experiment, values)
-    for name, axis in experiment.order_axes.items():
-        if values[name] != 0 and not axis.takes(values[name]):  # 0 is none
-            raise UsageError(f"{name}: must be {axis.rule}, got {values[name]!r}")
     refuse_broken_rules(values)
     return values
 

@@ -64,32 +64,23 @@ def program() -> str | None:
 
 
 class Chromium:
-    """One browser process with a fresh profile; use it as a context manager."""
+    """One browser process with a fresh profile, and one page at a time; use it as a context
+    manager. What the page asks for and complains about is in `events`."""
 
     def __init__(self, path: str, profile: Path) -> None:
         """Start the program `path` with its profile in the folder `profile`. Raises ChromiumError,
         OSError."""
         self.events: list[dict[str, Any]] = []
-        self._number, self._rest = 0, b""
+        self._number, self._rest, self._page, self._session = 0, b"", "", ""
         reads, self._out = os.pipe()
         self._in, writes = os.pipe()
         # The shell moves both out of the way first: either may itself be 3 or 4.
         script = f'exec 8<&{reads} 9>&{writes}; exec 3<&8 4>&9 8<&- 9>&-; exec "$@"'
-        command = [
-            "bash",
-            "-c",
-            script,
-            "bash",
-            path,
-            *FLAGS,
-            f"--user-data-dir={profile}",
-            "about:blank",
-        ]
+        command = ["bash", "-c", script, "bash", path, *FLAGS, f"--user-data-dir={profile}"]
         nothing = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
         self._process = subprocess.Popen(command, pass_fds=(reads, writes), **nothing)
         os.close(reads)
         os.close(writes)
-        self.send("Browser.getVersion")
 
     def __enter__(self) -> "Chromium":
         return self
@@ -103,14 +94,38 @@ class Chromium:
             self._process.kill()
             self._process.wait()
 
-    def send(
-        self, method: str, parameters: dict[str, Any] | None = None, session: str | None = None
-    ) -> dict[str, Any]:
-        """Call `method` and return its result; what arrives before it goes to `events`. Raises
-        ChromiumError."""
+    def open(
+        self,
+        url: str,
+        width: int = 1200,
+        height: int = 900,
+        *,
+        script: bool = True,
+        scheme: str = "light",
+    ) -> None:
+        """Show `url` in a fresh page in place of the one before, and wait for its load event."""
+        before = self._page
+        self._page = self.send("Target.createTarget", url="about:blank")["targetId"]
+        if before:
+            self.send("Target.closeTarget", targetId=before)
+        self.events.clear()
+        attached = self.send("Target.attachToTarget", targetId=self._page, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.send(f"{domain}.enable")
+        self.resize(width, height)
+        self.send("Emulation.setScriptExecutionDisabled", value=not script)
+        self.media(scheme=scheme)
+        self.send("Page.navigate", url=url)
+        self._wait_for("Page.loadEventFired")
+
+    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Call a method of the page, or of the browser, and return its result; what arrives before
+        it goes to `events`. Raises ChromiumError."""
         self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters or {}}
-        message |= {"sessionId": session} if session else {}
+        message = {"id": self._number, "method": method, "params": parameters}
+        if not method.startswith(("Browser.", "Target.")):
+            message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
         while (answer := self._receive(method)).get("id") != self._number:
             self.events.append(answer)
@@ -118,15 +133,12 @@ class Chromium:
             raise ChromiumError(f"{method}: {answer['error'].get('message')}")
         return answer["result"]
 
-    def wait_for(self, method: str, **expected: Any) -> dict[str, Any]:
-        """Parameters of the first event `method`, past or coming, with the `expected` ones. Raises
-        ChromiumError."""
-        seen = 0
+    def _wait_for(self, method: str, **expected: Any) -> dict[str, Any]:
+        """Parameters of the first event `method`, past or coming, with the `expected` ones."""
         while True:
-            for event in self.events[seen:]:
-                if event["method"] == method and expected.items() <= event["params"].items():
-                    return event["params"]
-            seen = len(self.events)
+            for params in self._events(method):
+                if expected.items() <= params.items():
+                    return params
             self.events.append(self._receive(method))
 
     def _receive(self, what: str) -> dict[str, Any]:
@@ -143,30 +155,6 @@ class Chromium:
         line, self._rest = self._rest.split(b"\0", 1)
         return json.loads(line)
 
-
-class Tab:
-    """One page in `browser`, `width` CSS pixels wide. What it asks for and complains about is in
-    `browser.events`."""
-
-    def __init__(
-        self, browser: Chromium, width: int = 1200, height: int = 900, *, script: bool = True
-    ) -> None:
-        self._browser = browser
-        browser.events.clear()
-        self._target = browser.send("Target.createTarget", {"url": "about:blank"})["targetId"]
-        attached = browser.send(
-            "Target.attachToTarget", {"targetId": self._target, "flatten": True}
-        )
-        self._session = attached["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.send(f"{domain}.enable")
-        self.resize(width, height)
-        self.send("Emulation.setScriptExecutionDisabled", value=not script)
-
-    def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Call a DevTools method of this page."""
-        return self._browser.send(method, parameters, self._session)
-
     def resize(self, width: int, height: int) -> None:
         """Set the viewport; narrow ones are phones, that is: they obey <meta name=viewport>."""
         size = {"width": width, "height": height, "mobile": width < 600}
@@ -176,11 +164,6 @@ class Tab:
         """Emulate a medium ("print") and a preferred colour scheme."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.send("Emulation.setEmulatedMedia", media=kind, features=features)
-
-    def open(self, url: str) -> None:
-        """Load `url` and wait for its load event."""
-        self.send("Page.navigate", url=url)
-        self._browser.wait_for("Page.loadEventFired")
 
     def run(self, script: str) -> Any:
         """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it
@@ -210,14 +193,14 @@ class Tab:
     def download(self, selector: str, folder: Path) -> Path:
         """Click a link and wait for what it downloads into `folder`; the file."""
         place = {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
-        self._browser.send("Browser.setDownloadBehavior", place)
+        self.send("Browser.setDownloadBehavior", **place)
         self.click(selector)
-        begun = self._browser.wait_for("Browser.downloadWillBegin")
-        self._browser.wait_for("Browser.downloadProgress", guid=begun["guid"], state="completed")
+        begun = self._wait_for("Browser.downloadWillBegin")
+        self._wait_for("Browser.downloadProgress", guid=begun["guid"], state="completed")
         return folder / begun["suggestedFilename"]
 
     def _events(self, method: str) -> list[dict[str, Any]]:
-        return [event["params"] for event in self._browser.events if event["method"] == method]
+        return [event["params"] for event in self.events if event["method"] == method]
 
     def complaints(self) -> list[str]:
         """Errors and warnings of the page's console, exceptions, and what the browser itself
@@ -236,7 +219,3 @@ class Tab:
     def requests(self) -> list[str]:
         """Every address that the page asked for, itself first."""
         return [sent["request"]["url"] for sent in self._events("Network.requestWillBeSent")]
-
-    def close(self) -> None:
-        """Close the page."""
-        self._browser.send("Target.closeTarget", {"targetId": self._target})

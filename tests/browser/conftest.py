@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from experiments import EXPERIMENTS
 from stampede import report
 from stampede.report.charts import Chart
-from tests.browser.chromium import Chromium, Tab, program
+from tests.browser.chromium import Chromium, program
 from tests.contract import synthetic
 
 HEIGHTS = {390: 844, 1200: 900}
@@ -38,20 +37,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 
 @pytest.fixture
-def open_tab(browser: Chromium) -> Iterator[Callable[..., Tab]]:
-    """A function that opens a page file in a new tab of a given width."""
-    with ExitStack() as closing:
+def open_tab(browser: Chromium) -> Callable[..., Chromium]:
+    """A function that opens a page file as wide as asked for; the browser."""
 
-        def open_page(
-            page: Path, width: int = 1200, *, script: bool = True, scheme: str = "light"
-        ) -> Tab:
-            tab = Tab(browser, width, HEIGHTS[width], script=script)
-            closing.callback(tab.close)
-            tab.media(scheme=scheme)
-            tab.open(page.as_uri())
-            return tab
+    def open_page(page: Path, width: int = 1200, **settings: object) -> Chromium:
+        browser.open(page.as_uri(), width, HEIGHTS[width], **settings)
+        return browser
 
-        yield open_page
+    return open_page
 
 
 @pytest.fixture(scope="session")

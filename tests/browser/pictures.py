@@ -12,7 +12,7 @@ from pathlib import Path
 from PIL import Image
 
 from stampede import report
-from tests.browser.chromium import Chromium, Tab, program
+from tests.browser.chromium import Chromium, program
 from tests.measured import run_folders
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
@@ -31,15 +31,13 @@ def main(folders: list[Path]) -> int:
         for folder in folders:
             report.build(folder)
             experiment = json.loads((folder / "run.json").read_text())["experiment"]
-            tab = Tab(browser, WIDTH, HEIGHT)
-            tab.open((folder / "report.html").resolve().as_uri())
-            _store(tab.send("Page.captureScreenshot"), PICTURES / f"{experiment}.png")
-            tab.resize(WIDTH, 4 * HEIGHT)  # the figure as a whole
+            browser.open((folder / "report.html").resolve().as_uri(), WIDTH, HEIGHT)
+            _store(browser.send("Page.captureScreenshot"), PICTURES / f"{experiment}.png")
+            browser.resize(WIDTH, 4 * HEIGHT)  # the figure as a whole
             _store(
-                tab.send("Page.captureScreenshot", clip=tab.run(FIGURE)),
+                browser.send("Page.captureScreenshot", clip=browser.run(FIGURE)),
                 PICTURES / f"{experiment}_figure.png",
             )
-            tab.close()
     return 0
 
 

@@ -7,17 +7,13 @@ import threading
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import quote, urlencode
 
 import boto3
 import pytest
-from botocore.auth import SigV4QueryAuth
-from botocore.awsrequest import AWSRequest
-from botocore.credentials import Credentials
 
 from stampede.emulator import functions, ministack
-from tests.browser.chromium import Tab
 
+POLICY = json.dumps({"Version": "2012-10-17", "Statement": []})
 # Tries all that a page may send without being asked for permission: fetch, an image, forms in
 # frames.
 TRIES = """(async () => {
@@ -56,40 +52,29 @@ def serving(handler):
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """A tab with a page of another port of this machine."""
+    """A browser with a page of another port of this machine."""
     (tmp_path / "index.html").write_text("<!doctype html><body></body>")
     with serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as url:
-        tab = Tab(browser)
-        tab.open(url)
-        yield tab
-        tab.close()
+        browser.open(url)
+        yield browser
 
 
-def create_role(access, key, name):
+def create_role(endpoint_url, key, name):
     """A URL that makes a role, signed with `key`."""
-    policy = json.dumps({"Version": "2012-10-17", "Statement": []})
-    query = urlencode(
-        {"Action": "CreateRole", "RoleName": name, "AssumeRolePolicyDocument": policy},
-        quote_via=quote,
-    )
-    call = AWSRequest("GET", f"{access.endpoint_url}/?{query}&Version=2010-05-08")
-    SigV4QueryAuth(key, "iam", "us-east-1").add_auth(call)
-    return call.url
+    region = ministack.REGION
+    iam = boto3.client("iam", endpoint_url=endpoint_url, region_name=region, **key)
+    role = {"RoleName": name, "AssumeRolePolicyDocument": POLICY}
+    return iam.generate_presigned_url("create_role", role, HttpMethod="GET")
 
 
 def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp_path):
     emulator = ministack.start(tmp_path / "state", follow_parent=True)
     try:
-        own = Credentials(emulator.access.access_key_id, emulator.access.secret_access_key)
-        urls = [
-            create_role(emulator.access, key, name)
-            for key, name in ((Credentials("test", "test"), "a"), (own, "b"))
-        ]
-        assert page.run(TRIES % json.dumps([*urls, f"{emulator.endpoint_url}/_ministack/reset"]))
-        key = emulator.access.key
-        iam = boto3.client(
-            "iam", endpoint_url=emulator.endpoint_url, region_name=ministack.REGION, **key
-        )
+        url, own = emulator.endpoint_url, emulator.access.key
+        foreign = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+        urls = [create_role(url, foreign, "a"), create_role(url, own, "b")]
+        assert page.run(TRIES % json.dumps([*urls, f"{url}/_ministack/reset"]))
+        iam = boto3.client("iam", endpoint_url=url, region_name=ministack.REGION, **own)
         assert iam.list_roles()["Roles"] == []
     finally:
         ministack.stop(tmp_path / "state")

@@ -10,11 +10,12 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.cell import FORMAT
+from stampede.checkout import ROOT
 from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import make_plan, share_of_round, with_rounds
 from stampede.variable_rules import RULES
-from tests.contract.declaration import RECORD, kinds
 
+RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
 TAG = "experiment 01"  # what the published query looks for
@@ -37,7 +38,8 @@ COST = {"total_usd": 1.5, "items": [{"service": "S3", "what": "GET", "usd": 1.5}
 def kind_of(experiment: Experiment, demand: Demand) -> str:
     """Which kind of record a cell has: of a function, or of a query that `stampede` has a service
     carry out."""
-    return kinds(experiment)[experiment.execution(demand.cell.values) is not None]
+    is_query = experiment.execution(demand.cell.values) is not None
+    return f"{experiment.name}_query" if is_query else experiment.name
 
 
 def record(

@@ -2,12 +2,14 @@
 not in a run."""
 
 import json
+import re
 from dataclasses import fields
 
 import pytest
 
 from experiments import EXPERIMENTS
 from experiments.copy.key_plan import KeyPlan
+from stampede.checkout import ROOT
 from stampede.cli.command_line import main
 from stampede.finding import BUILD, PROBLEM
 from stampede.model.prediction import Prediction
@@ -15,8 +17,9 @@ from stampede.planning import checks, cost, predicting
 from stampede.planning.cost.prices import read_prices
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import foreseen, prediction, questions
-from stampede.stacks.infra_variables import infra_defaults
-from tests.contract.declaration import outputs, wrong
+from stampede.report.published import every_cell
+from stampede.stacks.infra_variables import declared, infra_defaults
+from tests.contract.synthetic import RECORD
 
 # What the loader says in every work order.
 RESERVED = {"run_id", "cell", "seq", "start_at_ms", "round", "warm_up"}
@@ -62,6 +65,12 @@ def cells(plan):
     return plan.cells
 
 
+def outputs():
+    """The names of infra's outputs."""
+    texts = [file.read_text() for file in (ROOT / "infra").glob("outputs*.tf")]
+    return set(re.findall(r'(?m)^output "(\w+)"', "".join(texts)))
+
+
 def as_outputs(values):
     """The outputs of a stack of these variables; those that no variable names are texts, but for
     the key plan."""
@@ -71,7 +80,21 @@ def as_outputs(values):
 
 
 def test_its_declaration_names_nothing_that_is_not_there(experiment):
-    assert wrong(experiment) == []
+    """What a plan, a work order or a report of the default sweep would stumble over isn't asked
+    here."""
+    axes = experiment.axes
+    of_stack = {axis.variable for axis in axes if axis.variable and not axis.in_order}
+    filled = {experiment.seeding.function} if experiment.seeding else set()
+    assert filled.union(of_stack, experiment.emptied_before_destroy) <= outputs()
+    controlled = experiment.controlled
+    assert of_stack.union(controlled, *controlled.values()) <= declared().keys()
+    compared = {axis for compare in experiment.compare for axis in compare.axes}
+    assert compared <= {axis.name for axis in axes}
+    kinds = (experiment.name, f"{experiment.name}_query")
+    times = {field for kind, field in RECORD["time"].items() if kind in kinds}
+    assert times == {experiment.time_field}
+    tables_of_cells = {cell.published.file for cell in every_cell(experiment)}
+    assert tables_of_cells == {table.file for table in experiment.published}
 
 
 def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):

@@ -78,7 +78,7 @@ def test_a_sweep_killed_in_a_cell_goes_on_without_losing_or_repeating_a_message(
         assert account["unaccounted"] == account["unexpected"] == account["duplicates"] == 0
     for n in (1, 3):
         refuse_a_crowd(n, [record for record in records if record["concurrency_limit"] == n])
-    # An independent script recounts every number of the report, which misses nothing.
+    # An independent script recounts the figures of the report, which misses nothing.
     assert 'id="warnings"' not in (folder.path / "report.html").read_text()
     command = [sys.executable, "-m", "tests.unit.report.recompute", folder.path.absolute()]
     recount = subprocess.run(

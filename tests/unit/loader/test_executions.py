@@ -14,7 +14,7 @@ from stampede.planning.plan import make_plan
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
 from tests.aws_answers import ANSWERS
-from tests.contract.declaration import RECORD as AGREED
+from tests.contract.synthetic import RECORD as AGREED
 from tests.fakes.simulated_athena import SimulatedAthena
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS
 from tests.unit.conftest import go_by_clock_of

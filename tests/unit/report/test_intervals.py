@@ -58,15 +58,6 @@ def test_resamples_are_distributed_like_those_of_a_bootstrap_by_the_book(size, n
     assert stats.ks_2samp(own, book.bootstrap_distribution).pvalue > 0.01
 
 
-def test_a_resample_of_rounds_is_of_all_values_of_those_it_drew():
-    dice = np.random.default_rng(5)
-    values, rounds = dice.lognormal(size=23), dice.integers(1, 7, 23)
-    sample = Sample(values, "cell", rounds, [("stack", 6)])
-    for draw, *own in zip(sample._draws[:100], sample.medians, sample.means, strict=False):
-        drawn = np.repeat(sample.values, draw[np.searchsorted(np.unique(rounds), sample.rounds)])
-        assert own == pytest.approx([np.median(drawn), drawn.mean()])
-
-
 def simulated(unit, dice, run):
     """Seconds whose true median is 1, and which drift from one `unit` to the next."""
     if unit == "value":
