@@ -5,7 +5,6 @@ import json
 import random
 import time
 from types import SimpleNamespace
-from urllib.parse import quote
 
 import pytest
 
@@ -135,10 +134,7 @@ def stack(s3):
 def test_the_slices_are_the_plan_and_the_completion_is_put_last(s3, stack):
     assert put_manifest(stack, dry_run=True) and not s3.objects
     assert put_manifest(stack) == 6
-    text = "".join(s3.objects[PLAN.slice_key(index)].decode() for index in range(6))
-    assert text.splitlines() == [
-        f"{quote(row.source)},{quote(row.destination)},1000" for row in PLAN.rows()
-    ]
+    assert [s3.objects[PLAN.slice_key(index)].decode() for index in range(6)] == [*PLAN.slices()]
     assert s3.calls[-1] == ("PutObject", COMPLETE)
     assert (
         json.loads(s3.objects[COMPLETE]).items()
