@@ -64,10 +64,8 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
     ("sizes", "requests"),
     [
         ([], 10 + 100 + 100),
-        ([10], 10 + 100 + 100),
         # ten of 65,258 bytes in a batch are ten chunks, one of them is one
         ([65_000], 10 * 10 + 100 + 100),
-        ([65_536], 10 * 11 + 200 + 100),
         ([300_000], 34 * 14 + 500 + 100),  # three a batch: 901 KB
         ([10, 65_536], 10 * 6 + 150 + 100),
     ],
@@ -96,15 +94,6 @@ def test_the_wait_at_the_start_barrier_is_billed():
     assert waited["compute, x86_64"] - plain["compute, x86_64"] == pytest.approx(10 * 666 * (1 + 2))
 
 
-def test_the_largest_object_is_stored_for_as_long_as_the_sweep_takes():
-    for seed in range(3):
-        estimated = estimate(
-            "object_size_mb=2048,1024 ephemeral_storage_mb=4096 concurrency_value=1", seed=seed
-        )
-        gb_months = 2 * estimated.total_s / 3600 / 730
-        assert quantity(estimated)["storage of the object"] == pytest.approx(gb_months)
-
-
 def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
     local, on_aws = (
         estimate(target="local"),
@@ -120,12 +109,8 @@ def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
     tokyo = estimate("region=ap-northeast-1")
     assert usd(tokyo)["GET and HEAD"] == pytest.approx(2 * 6660 * 129 * 0.00000037)
     assert usd(tokyo)["requests"] == usd(estimate())["requests"]
-    stored = tokyo.as_dict()
-    assert stored["prices_region"] == "ap-northeast-1"
-    assert (
-        "lambda_request" in stored["prices_elsewhere"]
-        and "s3_get" not in stored["prices_elsewhere"]
-    )
+    elsewhere = tokyo.as_dict()["prices_elsewhere"]
+    assert "lambda_request" in elsewhere and "s3_get" not in elsewhere
 
 
 def test_the_price_of_a_day_is_the_last_that_was_known_then():

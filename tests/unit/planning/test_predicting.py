@@ -66,11 +66,6 @@ def test_the_same_question_has_one_answer_and_what_decides_another_makes_another
     assert base.varied(messages=6) == variations[1]
 
 
-def test_without_ranges_a_prediction_is_the_same_but_for_them():
-    whole, quick = prediction(question()), prediction(question(), False)
-    assert whole.ranges and quick == replace(whole, ranges={})
-
-
 def test_what_the_checks_of_the_experiment_refuse_is_not_asked_but_what_is_not_built_yet_is(
     monkeypatch, tmp_path
 ):
@@ -113,8 +108,6 @@ def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt():
     assert cut.longest_s == pytest.approx(whole.longest_s)
     assert cut.working_s == 2 * 5 * 5  # two messages, five attempts each
     assert whole.working_s < 2 * whole.longest_s < whole.floods_s + whole.longest_s
-    most_fail = "storage=s3 dataset=large memory_size=512 concurrency_value=5 timeout_s=20"
-    assert cost.estimate(plan(most_fail, "filesystem", each=11, start_barrier_s=15.0)).total_usd > 0
 
 
 def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at_most(
@@ -136,9 +129,8 @@ def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at
     with pytest.raises(UsageError, match="estimated cost"):
         check_budget(estimated, 0.0001)
     # A host has no time limit.
-    monkeypatch.setitem(
-        EXPERIMENTS, "copy_host", EXPERIMENTS["copy_host"].with_(work=lambda *_: 1 / 0)
-    )
+    broken = EXPERIMENTS["copy_host"].with_(work=lambda *_: 1 / 0)
+    monkeypatch.setitem(EXPERIMENTS, "copy_host", broken)
     with pytest.raises(UsageError, match="can't be guaranteed"):
         check_budget(cost.estimate(plan(experiment="copy_host")), 5)
 
@@ -172,7 +164,3 @@ def test_a_round_of_several_at_once_is_a_flood_of_its_own():
     assert (rounds.count, rounds.avg_s) == (40, whole.avg_s)
     assert rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
     assert rounds.span_s > 0.8 * whole.span_s and floods_s == pytest.approx(rounds.drain_s)
-    small = replace(question("object_size_mb=1", each=4), rounds=4)
-    ranges, of_a_round = prediction(small).ranges, prediction(small.flood).ranges
-    assert ranges["span_s"] == tuple(4 * end for end in of_a_round["span_s"])
-    assert ranges["share_at_n"] == of_a_round["share_at_n"]
