@@ -148,14 +148,3 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
     assert quantity(polled)["provisioned pollers, at most"] == pytest.approx(10 * pollers_s)
     assert quantity(polled)["provisioned pollers"] == pytest.approx(pollers_s / 3600)
     assert "provisioned pollers" not in quantity(estimate())
-
-
-def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_its_own():
-    estimated = estimate(
-        "from_manifest=true object_count=10000 concurrency_value=5 parallel_limit=100", "copy"
-    )
-    used, emptying_s = quantity(estimated), 10_000 / 3500 + 0.2
-    assert (used["requests"], used["COPY"]) == (10 + 1, pytest.approx(10_000))
-    assert used["compute, x86_64"] == pytest.approx((10 * ONE_S + emptying_s + 5 * 1) * 0.5)
-    # Ten slices by five functions.
-    assert [*estimated.cells_s.values()] == pytest.approx([30 + emptying_s + 2 * ONE_S + 15])
