@@ -97,12 +97,6 @@ def usage(values: FilesystemValues) -> Usage:
                 "S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH
             ),
             Use(
-                "S3",
-                "transfer to Lambda, same region",
-                "s3_transfer_gb",
-                each=0 if mounted else moved_mb / 1024,
-            ),
-            Use(
                 "EFS",
                 "storage of the data set",
                 "efs_gb_month",

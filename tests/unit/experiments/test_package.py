@@ -180,7 +180,7 @@ def test_a_package_that_is_too_large_or_may_not_be_started_is_refused(package):
         ("", {"runtime": "java21"}, PROBLEM, "runtime=java21 --target aws"),
         ("", {"runtime": "python3.9"}, WARNING, "not on python3.9"),
         ("", {"subnet_ids": ["subnet-0123456789abcdef0"]}, PROBLEM, "--target aws"),
-        ("", {"batch_size": 10, "batching_window_s": 1}, PROBLEM, "batching_window_s=1 --target"),
+        ("", {"batch_size": 10, "batching_window_s": 1}, PROBLEM, "leave batching_window_s out"),
         ("", A_LAYER, WARNING, "left out"),
     ],
 )
