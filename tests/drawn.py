@@ -95,7 +95,7 @@ def store(folders: list[Path]) -> None:
     for folder in folders:
         run = json.loads((folder / "run.json").read_text())
         started, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "finished_at"))
-        report = _output(sys.executable, "-m", "stampede", "report", str(folder))
+        report = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder))
         table, _, _ = report.partition("\n\n")
         stored[run["experiment"]] = {
             "run_id": run["run_id"],
