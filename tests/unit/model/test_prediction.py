@@ -1,6 +1,5 @@
 """What the model says of a cell, how sure it is, and that the same question has the same answer."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -74,17 +73,6 @@ def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
     cell = a_cell(concurrency=20, each=5)
     colds = [course(replace(cell, warm_up=warm_up)).of_first["count"] for warm_up in (0, 5, 100)]
     assert colds == [20, 15, 0]
-
-
-def test_seconds_are_none_where_no_operation_succeeds_and_json_can_have_them():
-    predicted = predict(
-        a_cell(concurrency=2, each=1, timeout_s=5.0, visibility_timeout_s=30.0), AWS
-    )
-    assert (predicted.avg_s, predicted.dead_lettered) == (
-        None,
-        2,
-    ) and "avg_s" not in predicted.ranges
-    json.dumps(predicted.as_dict(), allow_nan=False)
 
 
 def test_a_part_of_a_large_flood_goes_as_the_whole_does_and_counts_as_it():

@@ -58,7 +58,6 @@ def test_a_barrier_that_leaves_the_function_no_time_is_a_problem_everywhere():
         (None, 1000, OK),
         (None, 1001, PROBLEM),
         ((2, 49), 500, PROBLEM),
-        ((2, 101), 500, OK),
         ((2, 102), 500, WARNING),
         ((2, 3), 1, WARNING),
         ((60, 50), 500, PROBLEM),
