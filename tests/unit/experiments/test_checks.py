@@ -84,7 +84,7 @@ def test_what_can_work_is_ok(experiment, changes):
             PROBLEM,
             "ephemeral_storage_mb=1088",
         ),
-        ("download", HUGE, "object and /tmp", PROBLEM, "from 1 to 10176"),
+        ("download", HUGE, "object and /tmp", PROBLEM, "use a smaller object_size_mb"),
         ("download", HUGE | OWN, "object and /tmp", PROBLEM, "method=stream"),
         ("download", {"existing_bucket": True}, "object and bucket", PROBLEM, "which says both"),
         ("download", {"requester_pays": True}, "object and bucket", PROBLEM, "object=s3://"),
