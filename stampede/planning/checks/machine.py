@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 from stampede.emulator import build_cache, function_memory, opentofu, providers, stack
 from stampede.emulator.go_build import ProviderError, go_version, is_too_old
@@ -33,7 +32,6 @@ THREADS, THREADS_PER_FUNCTION = 200, 16 if sys.platform == "linux" else 1
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
 OTHER_STATE_DIR = "set STAMPEDE_STATE_DIR to a folder with room in which you may write"
-NONE_MEASURED: Mapping[str, int] = MappingProxyType({})
 
 
 def tools() -> list[Finding]:
@@ -119,7 +117,7 @@ def _to_build(name: str, found: str) -> Finding:
 
 
 def local_memory(
-    cells: Sequence[Demand], available_mb: float, measured: Mapping[str, int] = NONE_MEASURED
+    cells: Sequence[Demand], available_mb: float, measured: Mapping[str, int]
 ) -> Finding:
     """Memory for the data set, the emulator and N processes (as `measured` here); at worst each
     holds what it moves."""

@@ -64,4 +64,4 @@ def test_a_function_is_counted_as_it_was_measured_here_and_an_object_in_it_is_no
     measured = function_memory.known(tmp_path)
     assert machine.local_memory([cell], needed_mb, measured).status == "ok"
     assert machine.local_memory([cell], needed_mb - 1, measured).status == "warning"
-    assert machine.local_memory([cell], needed_mb - 1).status == "ok"
+    assert machine.local_memory([cell], needed_mb - 1, {}).status == "ok"

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from stampede.model import ranges
 from stampede.model.prediction import OF_KINDS, RANGED, figures, predict
 from stampede.model.scenario import enough, evaluate, evaluations, flood_of, part_of
 from stampede.model.trigger import kept
@@ -64,9 +63,6 @@ def test_what_is_less_well_known_has_the_wider_range():
         return ends[1] - ends[0]
 
     assert width(0.001, 5) > 3 * width(0.029, 0.031)
-    none, draws = {"share_at_n": 0.0}, [{"share_at_n": share} for share in (0.0, 0.4, 0.1)]
-    # as much as in any draw
-    assert ranges.intervals(none, none, draws, 5) == {"share_at_n": (0.0, 0.4)}
 
 
 def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():

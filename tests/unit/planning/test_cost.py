@@ -94,16 +94,6 @@ def test_the_wait_at_the_start_barrier_is_billed():
     assert waited["compute, x86_64"] - plain["compute, x86_64"] == pytest.approx(10 * 666 * (1 + 2))
 
 
-def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
-    local, on_aws = (
-        estimate(target="local"),
-        estimate("object_size_mb=64 ephemeral_storage_mb=512 concurrency_value=1,5,10"),
-    )
-    assert "nothing on this machine" in local.sentences()[1]
-    assert local.total_usd == pytest.approx(on_aws.total_usd) and local.total_s < on_aws.total_s
-    check_budget(local, 0.0)
-
-
 def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
     assert "eu-central-1 or else us-east-1" in estimate("region=eu-central-1").parts()
     tokyo = estimate("region=ap-northeast-1")

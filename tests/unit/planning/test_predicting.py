@@ -90,6 +90,7 @@ def test_a_warm_up_is_a_flood_of_its_own():
     # Ten messages more; and those that are measured start warm.
     assert warmed.floods_s == pytest.approx(2 * plain.floods_s, rel=0.05)
     assert warmed.working_s == pytest.approx(2 * plain.working_s, rel=0.05)
+    assert warmed.operations == 2 * plain.operations == 20, "of which each is billed as a request"
 
 
 def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt():
@@ -136,23 +137,15 @@ def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
     assert quantities["compute, x86_64"] == pytest.approx((aws.working_s + 2 * aws.start_s) * 2)
     assert estimated.cells == (local,) and not estimated.unforeseen and predicted(here) == ({}, "")
     assert local.floods_s == pytest.approx(4 * (LOCAL_OPERATION_S + 8 / LOCAL_MIB_PER_S))
-
-
-def in_rounds(n, count=None):
-    """What the model says of the first cell, and what the sweep is expected to take."""
-    settings = f"dataset=small threads=1,30 concurrency_value={n}"
-    made = with_rounds(plan(settings, "filesystem", "local", each=10), count)
-    _, asked = next(questions(made))
-    return prediction(asked, False), cost.estimate(made).total_s, foreseen(made)[0].floods_s
-
-
-def test_messages_that_run_one_after_the_other_take_no_longer_in_rounds():
-    (whole, whole_s, _), (rounds, rounds_s, _) = (in_rounds(1, count) for count in (1, None))
-    assert (rounds.avg_s, rounds.span_s) == (whole.avg_s, whole.span_s) and rounds_s > whole_s
+    check_budget(estimated, 0.0)
 
 
 def test_a_round_of_several_at_once_is_a_flood_of_its_own():
-    (whole, _, _), (rounds, _, floods_s) = (in_rounds(4, count) for count in (1, None))
+    made = plan("dataset=small threads=1,30 concurrency_value=4", "filesystem", "local", each=10)
+    whole, rounds = (
+        prediction(next(questions(with_rounds(made, count)))[1], False) for count in (1, None)
+    )
     assert (rounds.count, rounds.avg_s) == (40, whole.avg_s)
     assert rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
-    assert rounds.span_s > 0.8 * whole.span_s and floods_s == pytest.approx(rounds.drain_s)
+    assert rounds.span_s > 0.8 * whole.span_s
+    assert foreseen(with_rounds(made))[0].floods_s == pytest.approx(rounds.drain_s)

@@ -75,13 +75,6 @@ def test_the_trigger_has_to_reach_n_and_pollers_that_would_do_are_named(pollers,
         )
 
 
-def test_a_problem_comes_before_a_warning():
-    few, many = (
-        cell(f"concurrency_value={n} provisioned_pollers={{minimum=2,maximum=9}}") for n in (1, 500)
-    )
-    assert rules.trigger([few, many]).status == PROBLEM
-
-
 @pytest.mark.parametrize(
     ("demand", "missing"),
     [(host(1.0), "trigger"), (cell("operation=count", "express"), "time limit")],
