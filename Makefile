@@ -153,7 +153,7 @@ pictures: $(READY) chromium ## The pictures of docs/, from the reports of runs: 
 
 .PHONY: measured
 measured: $(READY) ## Times and tables of README and docs/, from sweeps with their defaults: make measured FOLDERS="results/A"
-	$(BIN)/python -m tests.measured $(FOLDERS)
+	$(BIN)/python -m tests.drawn $(FOLDERS)
 
 .PHONY: release-check
 release-check: $(READY) ## Every command of README and docs/, typed in a fresh clone of this commit (about 40 minutes)

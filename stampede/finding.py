@@ -8,6 +8,8 @@ OK, WARNING, PROBLEM = "ok", "warning", "problem"
 # The fix where a function isn't built yet: nothing can run, and what would happen is known all the
 # same.
 BUILD = "run `make functions`"
+# What is wrong: its status, in words, and what to do; None where nothing is.
+Wrong = tuple[str, str, str] | None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from experiments.copy.key_plan import CopyValues, KeyPlan, KeyPlanError
 from experiments.copy.work import throttled, wanted_per_s
 from experiments.parameters import known_parameters
 from stampede.experiment import look
-from stampede.finding import PROBLEM, WARNING, Finding
+from stampede.finding import PROBLEM, WARNING, Finding, Wrong
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 
 KEY_PLAN = (
@@ -37,7 +37,6 @@ ARM64 = re.compile(r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\.")
 HARDLY_ANY = 0.0001
 
 Cells = Sequence[CopyValues]
-Wrong = tuple[str, str, str] | None
 
 
 def checks(cells: Cells) -> list[Finding]:

@@ -23,7 +23,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from stampede.errors import UsageError
 from stampede.experiment import Values
@@ -63,14 +63,6 @@ class HostValues(CopyValues):
 
 class KeyPlanError(UsageError):
     """The parameters of a key plan don't fit together."""
-
-
-class Row(NamedTuple):
-    """One row of the manifest: full keys, not encoded, and the size of the object."""
-
-    source: str
-    destination: str
-    size_bytes: int
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,8 @@ class KeyPlan:
                 f"{counted(self.slice_rows, 'row')}, more than {MOST_SLICES:,}",
                 f"use slice_rows = {-(-self.objects // MOST_SLICES):,} or more",
             )
-        if (size := len(next(self.rows()).destination.encode())) > MOST_KEY_BYTES:
+        folder, _ = next(self._places())
+        if (size := len(f"{folder}{0:09d}".encode())) > MOST_KEY_BYTES:
             raise KeyPlanError(
                 f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, "
                 f"more than S3's {MOST_KEY_BYTES:,}",
@@ -171,38 +164,31 @@ class KeyPlan:
         """The keys of the masters, each below a random prefix of its own."""
         return map(self._master_key, range(self.masters))
 
-    def rows(self) -> Iterator[Row]:
-        """All rows in the order of their numbers."""
-        for index, (folder, source) in enumerate(self._places()):
-            yield Row(source, f"{folder}{index:09d}", self.object_bytes)
-
     def slices(self) -> Iterator[str]:
         """The text of each slice in turn, as it is put; one is in memory at a time."""
-        end = f",{self.object_bytes}\n"
-        befores = (f"{source},{folder}" for folder, source in self._places(encoded))
-        for first in range(0, self.objects, self.slice_rows):
-            numbers = range(first, min(first + self.slice_rows, self.objects))
-            yield "".join(
-                [
-                    f"{before}{index:09d}{end}"
-                    for index, before in zip(numbers, befores, strict=False)
-                ]
-            )
+        rows = (
+            f"{source},{folder}{index:09d},{self.object_bytes}\n"
+            for index, (folder, source) in enumerate(self._places(encoded))
+        )
+        for _ in range(self.slice_count):
+            yield "".join(itertools.islice(rows, self.slice_rows))
 
     def _places(self, form: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
         """The folder and the source of each object, keys in the given form."""
         start = datetime.datetime.combine(_day("date_from", self.date_from), datetime.time())
         source = functools.lru_cache(KEPT_MASTERS)(lambda master: form(self._master_key(master)))
-        folders = itertools.count()
-        for first in range(0, self.objects, self.objects_per_folder):
-            folder = form(self._folder(start + datetime.timedelta(hours=next(folders))))
-            for index in range(first, min(first + self.objects_per_folder, self.objects)):
-                yield folder, source(index % self.masters)
+        folder = ""
+        for index in range(self.objects):
+            hours, is_in_folder = divmod(index, self.objects_per_folder)
+            if not is_in_folder:
+                folder = form(self._folder(start + datetime.timedelta(hours=hours)))
+            yield folder, source(index % self.masters)
 
     def _folder(self, hour: datetime.datetime) -> str:
+        straight = f"{hour:%Y/%m/%d/%H}"
         if self.key_order == STRAIGHT:
-            return f"{self.destination_prefix}{hour:%Y/%m/%d/%H}/"
-        return f"{self.destination_prefix}{self._hash(f'{hour:%Y/%m/%d/%H}')}/{hour:%H/%d/%m/%Y}/"
+            return f"{self.destination_prefix}{straight}/"
+        return f"{self.destination_prefix}{self._hash(straight)}/{hour:%H/%d/%m/%Y}/"
 
     def _master_key(self, master: int) -> str:
         return f"{MASTERS_PREFIX}{self._hash(f'master {master}')}/{master}"

@@ -124,7 +124,6 @@ def _usage(
     uploaded, copied, manifest = (values["masters"], 0, slices + 1) if slices else (1, count - 1, 0)
     puts = uploaded * put_requests(object_bytes) + copied + manifest
     stored_gb = (uploaded + copied + count) * object_bytes / BYTES_IN_A_GB
-    copied_gb = count / messages * object_bytes / BYTES_IN_A_GB
     return Usage(
         moved_mb=mebibytes(largest * object_bytes),
         data_mb=mebibytes(values["masters"] * object_bytes + (ROW_BYTES * count if slices else 0)),
@@ -133,7 +132,6 @@ def _usage(
         uses=(
             Use("S3", "COPY", "s3_put", each=count / messages, log_lines=COPY_LOG_LINES),
             Use("S3", "GET of slices", "s3_get", each=slices / messages),
-            Use("S3", "transfer within the region", "s3_transfer_gb", each=copied_gb),
             listing,
             Use(
                 "S3", "PUT and COPY of the data set", "s3_put", once=puts, log_lines=COPY_LOG_LINES

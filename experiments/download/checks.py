@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from experiments import go_program
 from experiments.download.own_object import is_read
 from experiments.download.usage import DownloadValues
+from experiments.temporary_storage import unfitting
 from stampede.checkout import ROOT
-from stampede.experiment import TMP_MARGIN_MB, look
-from stampede.finding import BUILD, PROBLEM, WARNING, Finding
+from stampede.experiment import look
+from stampede.finding import BUILD, PROBLEM, WARNING, Finding, Wrong
 from stampede.variable_rules import RULES
 
 # Every method writes a file but those that can also throw the bytes away or keep them.
@@ -36,7 +37,6 @@ LEAST_CRT_MEMORY_MB = 512
 SAME_OBJECT = ("existing_bucket", "s3_bucket_name", "s3_file_name", "region")
 
 Cells = Sequence[DownloadValues]
-Wrong = tuple[str, str, str] | None
 
 
 def checks(cells: Cells) -> list[Finding]:
@@ -116,20 +116,8 @@ def object_memory(cells: Cells) -> Wrong:
 
 def temporary_storage(cells: Cells) -> Wrong:
     """The object fits into /tmp where it is put there."""
-    for cell in cells:
-        object_mb, tmp_mb, rule = (
-            cell["object_size_mb"],
-            cell["ephemeral_storage_mb"],
-            RULES["ephemeral_storage_mb"],
-        )
-        needed = object_mb + TMP_MARGIN_MB
-        if cell["sink"] == "tmp" and tmp_mb < needed:
-            smaller = f"use --set object_size_mb=... from 1 to {rule.most - TMP_MARGIN_MB}"
-            smaller = "use --set method=stream, which keeps nothing" if is_read(cell) else smaller
-            way_out = f"use --set ephemeral_storage_mb={needed}" if rule.allows(needed) else smaller
-            return (
-                PROBLEM,
-                f"an object of {object_mb} MiB needs {needed} MB of /tmp, got {tmp_mb}",
-                way_out,
-            )
-    return None
+    return unfitting(
+        cells,
+        lambda cell: cell["object_size_mb"] if cell["sink"] == "tmp" else 0,
+        "a smaller object_size_mb, or method=stream, which keeps nothing",
+    )

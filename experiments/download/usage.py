@@ -52,12 +52,6 @@ def usage(values: DownloadValues) -> Usage:
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
             *(_stored(put_mb) if put_mb else ()),
-            Use(
-                "S3",
-                "transfer to Lambda, same region",
-                "s3_transfer_gb",
-                each=object_mb / GIB_IN_MIB,
-            ),
         ),
     )
 

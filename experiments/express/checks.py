@@ -19,14 +19,13 @@ from experiments.express.orders import (
 from experiments.express.work import alone
 from experiments.objects import mebibytes
 from experiments.parameters import known_parameters
+from experiments.temporary_storage import unfitting
 from stampede.checkout import INFRA
-from stampede.experiment import TMP_MARGIN_MB, look
-from stampede.finding import PROBLEM, WARNING, Finding
+from stampede.experiment import look
+from stampede.finding import PROBLEM, WARNING, Finding, Wrong
 from stampede.phrases import counted
-from stampede.variable_rules import RULES
 
 Cells = Sequence[ExpressValues]
-Wrong = tuple[str, str, str] | None
 
 # infra's list: a region's zones with S3 Express One Zone, of which the first is taken.
 ZONES = INFRA / "express_zones.json"
@@ -89,24 +88,14 @@ def _slices(cells: Cells) -> Wrong:
 
 
 def _tmp(cells: Cells) -> Wrong:
-    """All objects that a download holds at once fit into /tmp: a file for each request, and room
-    for the file system's own."""
-    for cell in cells:
-        at_once, size, has_mb = (
-            cell["parallel_limit"],
-            cell["object_bytes"],
-            cell["ephemeral_storage_mb"],
-        )
-        needed_mb = mebibytes(min(at_once, slice_objects(cell)[0]) * size) + TMP_MARGIN_MB
-        if cell["operation"] == DOWNLOAD and has_mb < needed_mb:
-            found = (
-                f"{at_once} at a time x {size:,} bytes need {needed_mb:,} MB of /tmp, got "
-                f"{has_mb:,}"
-            )
-            fits = RULES["ephemeral_storage_mb"].allows(needed_mb)
-            more = f"use --set ephemeral_storage_mb={needed_mb}, or " if fits else "use "
-            return PROBLEM, found, f"{more}a smaller parallel_limit or object_bytes"
-    return None
+    """All objects that a download holds at once fit into /tmp, a file for each request."""
+
+    def held_mb(cell: ExpressValues) -> int:
+        at_once = min(cell["parallel_limit"], slice_objects(cell)[0])
+        is_held = cell["operation"] == DOWNLOAD
+        return mebibytes(at_once * cell["object_bytes"]) if is_held else 0
+
+    return unfitting(cells, held_mb, "a smaller parallel_limit or object_bytes")
 
 
 def _rate(cells: Cells) -> Wrong:

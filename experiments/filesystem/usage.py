@@ -9,16 +9,16 @@ from typing import Any
 
 from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
 from experiments.reading import HEADS, parts
+from experiments.temporary_storage import unfitting
 from stampede.experiment import (
     HOURS_IN_A_MONTH,
-    TMP_MARGIN_MB,
     DataObject,
     Usage,
     Use,
     Values,
     look,
 )
-from stampede.finding import PROBLEM, Finding
+from stampede.finding import PROBLEM, Finding, Wrong
 
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
@@ -97,12 +97,6 @@ def usage(values: FilesystemValues) -> Usage:
                 "S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH
             ),
             Use(
-                "S3",
-                "transfer to Lambda, same region",
-                "s3_transfer_gb",
-                each=0 if mounted else moved_mb / 1024,
-            ),
-            Use(
                 "EFS",
                 "storage of the data set",
                 "efs_gb_month",
@@ -127,26 +121,17 @@ def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
     )
 
 
-def _storage(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
+def _storage(cells: Sequence[FilesystemValues]) -> Wrong:
     if any(cell["storage"] == "s3files" and not cell["with_s3files"] for cell in cells):
         return PROBLEM, "s3files isn't deployed", "use --set with_s3files=true"
     return None
 
 
-def _tmp(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
-    for cell in cells:
-        moved_mb, has_mb = usage(cell).moved_mb, cell["ephemeral_storage_mb"]
-        if has_mb < moved_mb + TMP_MARGIN_MB:
-            way_out = f"use --set ephemeral_storage_mb={moved_mb + TMP_MARGIN_MB}"
-            return (
-                PROBLEM,
-                f"a copy of {moved_mb} MiB doesn't fit into ephemeral_storage_mb {has_mb}",
-                way_out,
-            )
-    return None
+def _tmp(cells: Sequence[FilesystemValues]) -> Wrong:
+    return unfitting(cells, lambda cell: usage(cell).moved_mb, "smaller files")
 
 
-def _throughput_mode(cells: Sequence[FilesystemValues]) -> tuple[str, str, str] | None:
+def _throughput_mode(cells: Sequence[FilesystemValues]) -> Wrong:
     """EFS guide, "Restrictions on switching throughput"."""
     modes = sorted({cell["throughput_mode"] for cell in cells})
     if len(modes) > 1:

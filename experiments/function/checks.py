@@ -4,7 +4,6 @@ policy file) is left to it."""
 
 from __future__ import annotations
 
-import math
 import re
 import shutil
 import sys
@@ -43,88 +42,62 @@ def checks(cells: Cells) -> list[Finding]:
     """All of them, for the variables of a plan's cells."""
     names = ("package", "handler", "runtime", "architecture")  # what has to fit
     different = {tuple(str(cell[name]) for name in names): cell for cell in cells}
-    findings = list(
-        dict.fromkeys(finding for cell in different.values() for finding in _package(cell))
-    )
+    found = dict.fromkeys(finding for cell in different.values() for finding in _package(cell))
     # Our Go program measures all of them.
     program = go_program.check({cell["architecture"] for cell in cells})
-    return [*(findings or [Finding("package", OK, "")]), program, _in_flight(cells)]
+    return [*(found or [Finding("package", OK)]), program, _in_flight(cells)]
 
 
 def local_checks(cells: Cells) -> list[Finding]:
     """What the embedded AWS can't run: it starts a package with the Python of this machine, on its
     processor."""
-    here, findings = f"{sys.version_info.major}.{sys.version_info.minor}", []
-    tag, processor = f"cpython-{here.replace('.', '')}", of_this_machine()
+    findings = []
     for path, runtime in dict.fromkeys((_path(cell), str(cell["runtime"])) for cell in cells):
-        package = Package.at(path)
-        if _is_for_one_machine(runtime) and (other := package.other_machine(processor)):
-            found = (
-                f"{package.path.name}: {other[0]} is built for {other[1]}, and this machine is "
-                f"{processor}"
-            )
-            return [
-                Finding(
-                    "package", PROBLEM, found, "use a package for this machine, or --target aws"
-                )
-            ]
-        for name in package.compiled if runtime.startswith("python") else ():
-            if (built := re.search(r"\.(cpython-\d+)", name)) and built[1] != tag:
-                found = (
-                    f"{package.path.name}: {name} is built for {built[1]}, and functions run on "
-                    f"Python {here} here"
-                )
-                return [
-                    Finding("package", PROBLEM, found, f"use a package for {tag}, or --target aws")
-                ]
-    findings += filter(
-        None,
-        (_local_runtime(runtime) for runtime in dict.fromkeys(cell["runtime"] for cell in cells)),
-    )
+        findings += filter(None, (_local_library(path, runtime), _local_runtime(runtime)))
     if any(cell["layers"] for cell in cells):
-        findings.append(
-            Finding(
-                "layers",
-                WARNING,
-                "the embedded AWS has no layers of AWS accounts: they are left out",
-            )
-        )
+        found = "the embedded AWS has no layers of AWS accounts: they are left out"
+        findings.append(Finding("layers", WARNING, found))
     if any(cell["subnet_ids"] for cell in cells):
-        findings.append(
-            Finding("network", PROBLEM, "the embedded AWS has no subnets of yours", AWS_ALONE)
-        )
-    for cell in [cell for cell in cells if cell["batching_window_s"]][:1]:
+        found = "the embedded AWS has no subnets of yours"
+        findings.append(Finding("network", PROBLEM, found, AWS_ALONE))
+    if any(cell["batching_window_s"] for cell in cells):
         found = (
             "the embedded AWS doesn't wait for a batch: it takes what the queue has, ten at most"
         )
-        settings = " ".join(
-            f"--set {name}={cell[name]}" for name in ("batch_size", "batching_window_s")
-        )
-        way_out = (
-            f"leave batching_window_s out, or `stampede sweep function {settings} --target aws`"
-        )
+        way_out = f"leave batching_window_s out, or {AWS_ALONE}"
         findings.append(Finding("batch", PROBLEM, found, way_out))
-    return findings
+    return list(dict.fromkeys(findings))
 
 
 def _in_flight(cells: Cells) -> Finding:
     """N functions with a full batch each hold no more messages than a queue lets out."""
-    n, batch_size = max(
-        ((cell["concurrency_value"], cell["batch_size"]) for cell in cells), key=math.prod
-    )
-    if n * batch_size <= MOST_IN_FLIGHT:
+    held = max(cell["concurrency_value"] * cell["batch_size"] for cell in cells)
+    if held <= MOST_IN_FLIGHT:
         return Finding("batch", OK)
     found = (
-        f"{n} functions with {batch_size} messages each hold {n * batch_size:,}, and a queue has "
-        "about "
+        f"N full batches hold {held:,} messages, and a queue has about {MOST_IN_FLIGHT:,} in "
+        "flight at most: N won't be reached"
     )
     way_out = "use a smaller N or batch_size, or ask AWS for more"
-    return Finding(
-        "batch",
-        WARNING,
-        f"{found}{MOST_IN_FLIGHT:,} in flight at most: N won't be reached",
-        way_out,
-    )
+    return Finding("batch", WARNING, found, way_out)
+
+
+def _local_library(path: Path, runtime: str) -> Finding | None:
+    """What in a package isn't built for this machine or its Python."""
+    package, processor = Package.at(path), of_this_machine()
+    tag = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
+    if _is_for_one_machine(runtime) and (other := package.other_machine(processor)):
+        found, wanted = f"{other[0]} is built for {other[1]}, and this machine is {processor}", ""
+    elif others := [
+        name
+        for name in package.compiled
+        if runtime.startswith("python") and ".cpython-" in name and f".{tag}" not in name
+    ]:
+        found, wanted = f"{others[0]} isn't built for the Python here", f"for {tag}, "
+    else:
+        return None
+    way_out = f"use a package {wanted or 'for this machine, '}or --target aws"
+    return Finding("package", PROBLEM, f"{package.path.name}: {found}", way_out)
 
 
 def _local_runtime(runtime: str) -> Finding | None:
@@ -132,26 +105,16 @@ def _local_runtime(runtime: str) -> Finding | None:
     python = f"python{sys.version_info.major}.{sys.version_info.minor}"
     if runtime in (PROVIDED, python):
         return None
-    if runtime.startswith("python"):
-        return Finding("runtime", WARNING, f"functions run on {python} here, and not on {runtime}")
-    if not runtime.startswith("nodejs"):
+    if not runtime.startswith(("python", "nodejs")):
         found = f"{runtime}: the embedded AWS runs Python, Node.js and {PROVIDED} alone"
-        return Finding(
-            "runtime",
-            PROBLEM,
-            found,
-            f"`stampede sweep function --set runtime={runtime} --target aws`",
-        )
-    if shutil.which("node") is None:
-        return Finding(
-            "runtime",
-            PROBLEM,
-            f"{runtime}: there is no `node` on the PATH",
-            f"install it, or {AWS_ALONE}",
-        )
-    return Finding(
-        "runtime", WARNING, f"functions run on this machine's `node` here, and not on {runtime}"
-    )
+        way_out = f"`stampede sweep function --set runtime={runtime} --target aws`"
+        return Finding("runtime", PROBLEM, found, way_out)
+    is_python = runtime.startswith("python")
+    if not is_python and shutil.which("node") is None:
+        found = f"{runtime}: there is no `node` on the PATH"
+        return Finding("runtime", PROBLEM, found, f"install it, or {AWS_ALONE}")
+    here = python if is_python else "this machine's `node`"
+    return Finding("runtime", WARNING, f"functions run on {here} here, and not on {runtime}")
 
 
 def _is_for_one_machine(runtime: str) -> bool:
@@ -168,11 +131,11 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
     """What is wrong with a package."""
     path = _path(cell)
     if not path.exists() and re.search(IMAGE, str(path)):
-        yield Finding("package", PROBLEM, f"{path.name}: {NO_IMAGES}", CODE_OF_IMAGE)
+        yield _refused(f"{path.name}: {NO_IMAGES}", CODE_OF_IMAGE)
         return
     if not (path.is_file() if re.search(ARCHIVE, path.name) else path.is_dir()):
         found = f"{path} is neither a folder nor a file that ends in .zip or .jar"
-        yield Finding("package", PROBLEM, found, "correct --set package")
+        yield _refused(found, "correct --set package")
         return
     try:
         package = Package.at(path)
@@ -181,7 +144,11 @@ def _package(cell: FunctionValues) -> Iterator[Finding]:
             yield from _entry_point(package, cell)
     except (OSError, *DAMAGED) as error:
         found = f"{path} can't be read ({getattr(error, 'strerror', None) or error})"
-        yield Finding("package", PROBLEM, found, "make it again, or correct --set package")
+        yield _refused(found, "make it again, or correct --set package")
+
+
+def _refused(found: str, way_out: str, check: str = "package") -> Finding:
+    return Finding(check, PROBLEM, found, way_out)
 
 
 def _contents(package: Package, architecture: str, runtime: str) -> Iterator[Finding]:
@@ -190,15 +157,12 @@ def _contents(package: Package, architecture: str, runtime: str) -> Iterator[Fin
     if odd := package.odd:
         # Terraform's archive_file keeps links to files as links, which lead nowhere in Lambda.
         found = f"{name}: {ascii(odd[0])[1:-1]} is no plain file or folder ({len(odd):,} such)"
-        yield Finding(
-            "package", PROBLEM, found, "take it out, or give a zip by `zip -r`, which follows links"
-        )
+        yield _refused(found, "take it out, or give a zip by `zip -r`, which follows links")
         return
     if private := package.private:
-        count = f"{len(private):,} of {len(package.entries):,} files and folders"
         found = (
-            f"{name}: {count} aren't readable by everybody, such as {private[0]}, and Lambda runs "
-            "as another user"
+            f"{name}: {len(private):,} files and folders aren't readable by everybody, such as "
+            f"{private[0]}, and Lambda runs as another user"
         )
         yield Finding("package", WARNING, found, "`chmod -R a+rX` the folder, before it is zipped")
     if unpacked > MOST_BYTES:
@@ -206,23 +170,13 @@ def _contents(package: Package, architecture: str, runtime: str) -> Iterator[Fin
             f"{name} has {unpacked / 2**20:,.0f} MB unpacked, and Lambda takes "
             f"{MOST_BYTES // 2**20}"
         )
-        yield Finding("package", PROBLEM, found, "leave out what the function doesn't need")
+        yield _refused(found, "leave out what the function doesn't need")
     elif unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
         found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
-        yield Finding(
-            "package",
-            PROBLEM,
-            found,
-            "leave out what isn't needed, or put it into layers (--set layers)",
-        )
+        yield _refused(found, "leave out what isn't needed, or put it into layers (--set layers)")
     if _is_for_one_machine(runtime) and (other := package.other_machine(architecture)):
         found = f"{name}: {other[0]} is built for {other[1]}, and architecture is {architecture}"
-        yield Finding(
-            "package",
-            PROBLEM,
-            found,
-            f"use --set architecture={other[1]}, or build it for {architecture}",
-        )
+        yield _refused(found, f"use --set architecture={other[1]}, or build it for {architecture}")
 
 
 def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
@@ -238,16 +192,12 @@ def _entry_point(package: Package, cell: FunctionValues) -> Iterator[Finding]:
     elif re.fullmatch(HANDLER["python_matches"], handler, re.ASCII):
         missing = _missing_handler(package, handler)
     else:
-        yield Finding(
-            "handler", PROBLEM, f"{HANDLER['python_rule']}, got {handler}", "correct --set handler"
-        )
+        yield _refused(f"{HANDLER['python_rule']}, got {handler}", way_out, check)
         return
     if missing and "Dockerfile" in package.files:
-        yield Finding(
-            "package", PROBLEM, f"{name} {missing}, and a Dockerfile: {NO_IMAGES}", CODE_OF_IMAGE
-        )
+        yield _refused(f"{name} {missing}, and a Dockerfile: {NO_IMAGES}", CODE_OF_IMAGE)
     elif missing:
-        yield Finding(check, PROBLEM, f"{name} {missing}", way_out)
+        yield _refused(f"{name} {missing}", way_out, check)
 
 
 def _missing_file(package: Package, handler: str, runtime: str) -> str:

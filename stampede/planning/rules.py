@@ -11,15 +11,12 @@ import math
 from collections.abc import Sequence
 
 from experiments import Experiment
-from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong
 from stampede.phrases import minutes
 from stampede.planning import access_log
 from stampede.planning.demand import Demand
 from stampede.stacks import target as targets
 from stampede.variable_rules import RULES
-
-# What is wrong: its status, in words, and what to do; None where nothing is.
-Wrong = tuple[str, str, str] | None
 
 # The most of a trigger's maximum concurrency, which the stack always sets in standard mode (Lambda
 # guide, services-sqs-scaling; without it 1,250).

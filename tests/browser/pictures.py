@@ -13,7 +13,7 @@ from PIL import Image
 
 from stampede import report
 from tests.browser.chromium import Chromium, program
-from tests.measured import run_folders
+from tests.drawn import run_folders
 
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 WIDTH, HEIGHT = 1200, 800

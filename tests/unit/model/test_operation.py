@@ -28,7 +28,6 @@ THREADS = {"cpu_s": 6.0, "threads": 9}
     [
         (ANSWERS, {}, 3.0, "waiting for answers, 30 ms each, 10 at a time"),
         (ANSWERS, {"calls_per_s_cap": 50}, 20, "the cap of 50"),
-        ({"bytes": 180e6, "stream_bytes_per_s": 45e6}, {}, 4.0, "one connection, 45 MB/s"),
         (
             {"bytes": 3600e6, "stream_bytes_per_s": 9e6, "at_once": 8},
             {},
@@ -36,11 +35,9 @@ THREADS = {"cpu_s": 6.0, "threads": 9}
             "8 connections of 9 MB/s each",
         ),
         ({"mount_bytes": 300e6, "mount_bytes_per_s": 60e6}, {}, 5.0, "the mount, 60 MB/s"),
-        ({"cpu_s": 4.0, "threads": 8}, {}, 4.0, "the function's processors, 1.00 vCPU"),
         ({"cpu_s": 4.0, "threads": 0.5}, {}, 8.0, "the client's processing, 0.5"),
         ({"cpu_s": 20.0}, {"memory_mb": 10_800}, 20, "the client's"),  # one thread of six vCPUs
         (THREADS, {"memory_mb": 512}, 20.73, "the function's"),
-        (THREADS, {"memory_mb": 10_800}, 1, "the function's"),
         # The slowest of all parts, and what comes on top.
         (
             ANSWERS | {"cpu_s": 4.0, "fixed_s": 0.5, "tail_s": 0.25},
@@ -77,10 +74,6 @@ def test_a_gibibyte_flows_at_the_bursts_rate_for_as_long_as_there_are_tokens():
     assert np.unique(warm_s.round(2)).tolist() == [11.78, 13.65]
     refilled = AWS["network_refilled"]
     assert np.mean(warm_s < 12) == pytest.approx(refilled, abs=0.05)
-    # Small ones find what a refill some operations ago left.
-    levels, shares = network.warm_tokens(50 * MIB, AWS)
-    since = [(1 - refilled) ** operations * refilled for operations in (2, 1, 0)]
-    assert (levels / MIB).tolist() == [0, 50, 100, 150] and shares[1:] == pytest.approx(since)
 
 
 def test_the_quota_grows_with_memory_from_2_to_10_gb_and_counts_outside_of_a_vpc_only():
@@ -94,12 +87,10 @@ def test_the_quota_grows_with_memory_from_2_to_10_gb_and_counts_outside_of_a_vpc
         mb: network.sustained_bytes_per_s(mb, known, quota=True) for mb in by_memory
     } == by_memory
     function, vpc = (
-        drawn(Step("it", bytes=GIB), memory_mb=10240, quota=True, network=place)[0]
+        drawn(Step("it", bytes=GIB), memory_mb=10240, quota=True, network=place)[0].mean_s
         for place in ("function", "vpc")
     )
-    assert (
-        vpc.mean_s == drawn(Step("it", bytes=GIB), memory_mb=10240)[0].mean_s > 4 * function.mean_s
-    )
+    assert vpc > 4 * function
 
 
 def test_what_a_worker_does_again_may_take_less_and_the_spread_is_around_the_same_mean():
@@ -111,9 +102,8 @@ def test_what_a_worker_does_again_may_take_less_and_the_spread_is_around_the_sam
 
 
 def test_what_all_share_is_taken_of_by_the_second():
-    vpc, [limit] = of(Work([Step("it", bytes=1e9, cpu_s=20)], network="vpc", subnets=2), 1769, AWS)
-    assert (limit.name, limit.per_s) == ("the VPC's network", (2 * AWS["vpc_bytes_per_s"],))
-    assert vpc.demands == pytest.approx({limit.name: 1e9 / 20})
+    _, [limit] = of(Work([Step("it", bytes=1e9)], network="vpc", subnets=2), 1769, AWS)
+    assert limit.per_s == (2 * AWS["vpc_bytes_per_s"],)
     # 128 functions in one subnet were measured at 42 to 45 MB/s each.
     many, [limit] = of(Work([Step("it", bytes=GIB)], network="vpc"), 7000, AWS)
     progress = limit.per_s[0] / (128 * many.demands[limit.name])

@@ -1,11 +1,9 @@
 """What the model says of a cell, how sure it is, and that the same question has the same answer."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from stampede.model import ranges
 from stampede.model.prediction import OF_KINDS, RANGED, figures, predict
 from stampede.model.scenario import enough, evaluate, evaluations, flood_of, part_of
 from stampede.model.trigger import kept
@@ -15,15 +13,6 @@ from tests.unit.model.scenarios import AWS, WAITING, a_cell, polled
 
 def course(cell, part=1):
     return evaluate(cell, AWS, part=part).course
-
-
-def test_a_flood_of_ten_second_messages_is_about_half_gone_before_500_run_at_once():
-    predicted = predict(a_cell(concurrency=500), AWS)
-    assert predicted.time_to_n_s == pytest.approx(99, rel=0.01) and predicted.most_at_once == 500
-    # Running grows from 5 to 500 in a straight line, and the area below it is what is done.
-    done = (5 + 500) / 2 * predicted.time_to_n_s / 10 / 5000
-    assert 0.45 < done < 0.55 and predicted.share_at_n < 1 - done
-    assert predicted.requests_limit_per_s is None  # of what asks for nothing
 
 
 def test_a_trigger_whose_functions_crash_keeps_what_was_measured():
@@ -74,29 +63,12 @@ def test_what_is_less_well_known_has_the_wider_range():
         return ends[1] - ends[0]
 
     assert width(0.001, 5) > 3 * width(0.029, 0.031)
-    row = AWS.row("cold_start_s")
-    drawn = [draw["cold_start_s"] for draw in ranges.draws(AWS, 12, seed=1)]
-    assert row.low <= min(drawn) < row.value < max(drawn) <= row.high
-    none, draws = {"share_at_n": 0.0}, [{"share_at_n": share} for share in (0.0, 0.4, 0.1)]
-    # as much as in any draw
-    assert ranges.intervals(none, none, draws, 5) == {"share_at_n": (0.0, 0.4)}
 
 
 def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
     cell = a_cell(concurrency=20, each=5)
     colds = [course(replace(cell, warm_up=warm_up)).of_first["count"] for warm_up in (0, 5, 100)]
     assert colds == [20, 15, 0]
-
-
-def test_seconds_are_none_where_no_operation_succeeds_and_json_can_have_them():
-    predicted = predict(
-        a_cell(concurrency=2, each=1, timeout_s=5.0, visibility_timeout_s=30.0), AWS
-    )
-    assert (predicted.avg_s, predicted.dead_lettered) == (
-        None,
-        2,
-    ) and "avg_s" not in predicted.ranges
-    json.dumps(predicted.as_dict(), allow_nan=False)
 
 
 def test_a_part_of_a_large_flood_goes_as_the_whole_does_and_counts_as_it():

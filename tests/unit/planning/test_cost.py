@@ -64,10 +64,8 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
     ("sizes", "requests"),
     [
         ([], 10 + 100 + 100),
-        ([10], 10 + 100 + 100),
         # ten of 65,258 bytes in a batch are ten chunks, one of them is one
         ([65_000], 10 * 10 + 100 + 100),
-        ([65_536], 10 * 11 + 200 + 100),
         ([300_000], 34 * 14 + 500 + 100),  # three a batch: 901 KB
         ([10, 65_536], 10 * 6 + 150 + 100),
     ],
@@ -96,36 +94,13 @@ def test_the_wait_at_the_start_barrier_is_billed():
     assert waited["compute, x86_64"] - plain["compute, x86_64"] == pytest.approx(10 * 666 * (1 + 2))
 
 
-def test_the_largest_object_is_stored_for_as_long_as_the_sweep_takes():
-    for seed in range(3):
-        estimated = estimate(
-            "object_size_mb=2048,1024 ephemeral_storage_mb=4096 concurrency_value=1", seed=seed
-        )
-        gb_months = 2 * estimated.total_s / 3600 / 730
-        assert quantity(estimated)["storage of the object"] == pytest.approx(gb_months)
-
-
-def test_a_local_sweep_is_said_to_cost_nothing_here_and_what_it_would_on_aws():
-    local, on_aws = (
-        estimate(target="local"),
-        estimate("object_size_mb=64 ephemeral_storage_mb=512 concurrency_value=1,5,10"),
-    )
-    assert "nothing on this machine" in local.sentences()[1]
-    assert local.total_usd == pytest.approx(on_aws.total_usd) and local.total_s < on_aws.total_s
-    check_budget(local, 0.0)
-
-
 def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
     assert "eu-central-1 or else us-east-1" in estimate("region=eu-central-1").parts()
     tokyo = estimate("region=ap-northeast-1")
     assert usd(tokyo)["GET and HEAD"] == pytest.approx(2 * 6660 * 129 * 0.00000037)
     assert usd(tokyo)["requests"] == usd(estimate())["requests"]
-    stored = tokyo.as_dict()
-    assert stored["prices_region"] == "ap-northeast-1"
-    assert (
-        "lambda_request" in stored["prices_elsewhere"]
-        and "s3_get" not in stored["prices_elsewhere"]
-    )
+    elsewhere = tokyo.as_dict()["prices_elsewhere"]
+    assert "lambda_request" in elsewhere and "s3_get" not in elsewhere
 
 
 def test_the_price_of_a_day_is_the_last_that_was_known_then():
@@ -163,14 +138,3 @@ def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
     assert quantity(polled)["provisioned pollers, at most"] == pytest.approx(10 * pollers_s)
     assert quantity(polled)["provisioned pollers"] == pytest.approx(pollers_s / 3600)
     assert "provisioned pollers" not in quantity(estimate())
-
-
-def test_a_manifest_shared_by_functions_is_emptied_once_a_cell_by_a_message_of_its_own():
-    estimated = estimate(
-        "from_manifest=true object_count=10000 concurrency_value=5 parallel_limit=100", "copy"
-    )
-    used, emptying_s = quantity(estimated), 10_000 / 3500 + 0.2
-    assert (used["requests"], used["COPY"]) == (10 + 1, pytest.approx(10_000))
-    assert used["compute, x86_64"] == pytest.approx((10 * ONE_S + emptying_s + 5 * 1) * 0.5)
-    # Ten slices by five functions.
-    assert [*estimated.cells_s.values()] == pytest.approx([30 + emptying_s + 2 * ONE_S + 15])

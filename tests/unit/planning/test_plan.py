@@ -67,10 +67,8 @@ def test_a_cell_sets_what_terraform_would_set_otherwise():
     wanted = sweep_plan.variables(cell, DEFAULTS)
     # What null means is set, and a default isn't repeated.
     assert (wanted["concurrency_value"], wanted["timeout_s"], "prefix" in wanted) == (1, 60, False)
-    assert (
-        sweep_plan.variables(cell, infra_defaults({"TF_VAR_prefix": "mine"}))["prefix"]
-        == "stampede"
-    )
+    others = infra_defaults({"TF_VAR_prefix": "mine"})
+    assert sweep_plan.variables(cell, others)["prefix"] == "stampede"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,6 @@ def test_a_cell_sets_what_terraform_would_set_otherwise():
     [
         ("", {}, {"tmp"}),
         ("sink=memory,discard", {}, {"memory", "discard"}),
-        ("sink=discard", {}, {"discard"}),
         ("", {"TF_VAR_sink": "discard"}, {"discard"}),
     ],
 )
@@ -104,22 +101,17 @@ def test_what_only_null_stands_for_and_what_hosts_do_not_read_are_no_values_for_
     ("experiment", "settings", "words"),
     [
         ("download", "memory=1024", "did you mean memory_size?"),
-        ("download", "memory_size", "VARIABLE=VALUE"),
         ("download", 'experiment_tag=1,"1"', "twice"),
         ("download", "provisioned_pollers={minimum=9,maximum=9},9", "twice"),
-        ("download", "provisioned_pollers={minimum=2,maximum=9", "with commas"),
         ("download", "concurrency_value=ten", "--set concurrency_value: must be"),
         ("download", "object_size_mb=1,000", "got '000'"),
-        ("download", "provisioned_pollers=201", "minimum must be"),
         ("download", "visibility_timeout_s=359", "6 x timeout_s = 360, got 359"),
         ("download", "object_count=3", "download doesn't use it"),
-        ("download", "experiment=copy", "give it as EXPERIMENT"),
         (
             "download",
             "concurrency_value=" + ",".join(map(str, range(1, 502))),
             "1002 cells, and at most 1000",
         ),
-        ("function", "batch_size=11", "batching_window_s=1"),
         ("function", "batch_size=11 batching_window_s=0,1", "batch_size = 11: needs"),
         (
             "function",
@@ -127,7 +119,6 @@ def test_what_only_null_stands_for_and_what_hosts_do_not_read_are_no_values_for_
             "+ batching_window_s = 200, got 199",
         ),
         ("function", "package=/a/mine,/b/mine", "package=mine"),
-        ("express", "parallel_limit=0", "--set parallel_limit: must be"),
         # What every cell that is left has pinned takes no other value.
         ("express", "operation=count parallel_limit=1,8", "always 1"),
     ],
@@ -142,7 +133,6 @@ def test_a_wrong_setting_is_refused_with_the_fix(experiment, settings, words):
     ("name", "value", "words"),
     [
         ("range_part_mb", 65, "got 65; correct --set"),
-        ("provisioned_pollers", {"minimum": 2}, "must be"),
         ("maximum_concurrency", 1, "*.tfvars file of infra/; for one function"),
     ],
 )
@@ -159,16 +149,14 @@ def test_messages_and_warm_ups_fill_the_batches_of_n_functions():
     assert {(cell.invocations, cell.warm_up_invocations) for cell in cells} == {(12, 8)}
 
 
-@pytest.mark.parametrize("pollers", ["{minimum=2,maximum=20}", '{"minimum":2,"maximum":20}'])
-def test_null_and_an_object_in_hcl_or_json_are_values_and_quotes_hold_a_text_together(pollers):
+def test_null_and_an_object_are_values_and_quotes_hold_a_text_together():
     cells = plan(
-        f'provisioned_pollers=null,{pollers} experiment_tag="a,b",c concurrency_value=1'
+        'provisioned_pollers=null,{minimum=2,maximum=20} experiment_tag="a,b",c concurrency_value=1'
     ).cells
     seen = {
         (str(cell.values["provisioned_pollers"]), cell.values["experiment_tag"]) for cell in cells
     }
     assert seen == {*itertools.product(["None", "{'minimum': 2, 'maximum': 20}"], ["a,b", "c"])}
-    assert any("provisioned_pollers={minimum=2,maximum=20}" in cell.name for cell in cells)
 
 
 def test_a_plan_names_a_package_by_its_last_part_and_terraform_gets_its_path(tmp_path, monkeypatch):
@@ -231,7 +219,6 @@ ALL = FIRST | SECOND | THIRD
         ("", ALL),
         ("threads=30", SECOND | THIRD),
         ("dataset=listing", THIRD),
-        ("dataset=small", {combination for combination in ALL if combination[0] == "small"}),
         (
             "dataset=small,listing",
             {combination for combination in ALL if combination[0] != "large"},
@@ -242,7 +229,6 @@ ALL = FIRST | SECOND | THIRD
             "threads=7",
             {(combination[0], 7, *combination[2:]) for combination in FIRST | SECOND} | THIRD,
         ),
-        ("concurrency_value=3", {(*combination[:3], 3) for combination in FIRST | SECOND} | THIRD),
     ],
 )
 def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from stampede.cli import command_line, start
 from stampede.cli.command_line import main
 from stampede.cli.verbs import sweep
 from stampede.emulator import ministack
@@ -23,35 +22,11 @@ def folder(monkeypatch, tmp_path):
     return made
 
 
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("drain", "`stampede sweep --resume r --results-dir 'my runs'`"),
-        ("query errors --run r", "`stampede drain --run r --results-dir 'my runs'`"),
-    ],
-)
-def test_a_run_without_lines_is_named_with_what_fetches_or_resumes_it(
-    folder, capsys, command, words
-):
-    assert main([*command.split(), "--results-dir", "my runs"]) == 2
-    assert words in capsys.readouterr().err
-
-
 def test_an_emulator_that_hangs_isn_t_taken_for_a_running_one(monkeypatch, capsys):
     hung = SimpleNamespace(pid=7, endpoint_url="http://e", log_file="e.log", answers=lambda: False)
     monkeypatch.setattr(ministack, "running", lambda _: hung)
     assert main(["emulator", "start"]) == 2
     assert "process 7" in capsys.readouterr().err
-
-
-def test_ctrl_c_outside_of_a_verb_has_no_traceback(monkeypatch, capsys):
-    def interrupted():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(start.standard_streams, "prepare", lambda: None)
-    monkeypatch.setattr(start.signals, "listen", lambda: None)
-    monkeypatch.setattr(command_line, "main", interrupted)
-    assert (start.main(), capsys.readouterr().err) == (130, "stampede: interrupted\n")
 
 
 @pytest.mark.parametrize(

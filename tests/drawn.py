@@ -1,0 +1,216 @@
+"""`python -m tests.drawn [RUN ...]`: what README and docs/ show of runs and of the model, anew.
+
+Tables of measured runs, each of a sweep with its defaults, whose folders are named once and stored
+in docs/measured.json (`make measured FOLDERS="results/A results/B"`); what `stampede simulate`
+prints; and every published figure beside the model's. The peer of that is what was published: each
+row is a cell, whose coordinates go the way of `stampede simulate`, from the first message of the
+flood to its last record.
+"""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from statistics import mean
+from typing import NamedTuple
+
+from experiments import EXPERIMENTS, Experiment
+from stampede.cell import Cell
+from stampede.cli.command_line import main as stampede
+from stampede.errors import UsageError
+from stampede.experiment import Published
+from stampede.model import function
+from stampede.model.scenario import evaluate
+from stampede.planning.demand import demands
+from stampede.planning.plan import make_plan
+from stampede.planning.predicting import parameters_of, scenario_of
+from stampede.report.published import PublishedCell, every_cell
+from stampede.runs.folder import RunFolder
+from stampede.tables import markdown
+from tests.commands import DOCUMENTS, ROOT
+
+MEASURED = ROOT / "docs" / "measured.json"
+# A block below `table: EXPERIMENT PATTERN` has the measured rows in which the regular expression is
+# found, each with the published row below it; one below `simulate: ARGUMENTS` a prediction.
+BLOCK = re.compile(r"(?ms)^(<!-- (table|simulate): (\S+) ?(.*?) -->\n```\n).*?^```$")
+PUBLISHED = re.compile(r"(?s)(<!-- published -->\n\n).*?(\n\n<!-- end of published -->)")
+# Messages per N behind a published figure, where it isn't what the experiment sends.
+MESSAGES = {"filesystem_large": 10, "filesystem_small": 10}
+# Operations behind each of the model's averages: small floods are carried out several times, FLOODS
+# at most.
+OPERATIONS, FLOODS = 300, 30
+HEADS = ("experiment", "cell", "published", "model", "difference")
+
+
+def drawn(text: str) -> str:
+    """A page with all that it shows made anew."""
+
+    def block(match: re.Match[str]) -> str:
+        opening, kind, experiment, rest = match.groups()
+        if kind == "simulate":
+            return f"{opening}{prediction(experiment, *rest.split())}```"
+        return f"{opening}{excerpt(measured()[experiment]['table'], rest)}```"
+
+    text = BLOCK.sub(block, text)
+    return PUBLISHED.sub(lambda ends: f"{ends[1]}{published_table()}{ends[2]}", text)
+
+
+def measured() -> dict[str, dict]:
+    """What is stored of runs, by experiment."""
+    return json.loads(MEASURED.read_text())
+
+
+def excerpt(table: list[str], pattern: str) -> str:
+    """The head of `table` and the rows that `pattern` chooses."""
+    rule = next(number for number, line in enumerate(table) if line.startswith("─"))
+    shown, chosen = table[: rule + 1], False
+    for line in table[rule + 1 :]:
+        if "this machine" in line:
+            chosen = bool(re.search(pattern, line))
+        if chosen:
+            shown.append(line)
+    return "\n".join(shown).rstrip() + "\n"
+
+
+def prediction(*arguments: str) -> str:
+    """What `stampede simulate` prints up to the end of its table."""
+    os.environ["COLUMNS"] = "200"
+    with redirect_stdout(io.StringIO()) as printed, redirect_stderr(printed):
+        stampede(["simulate", *arguments])
+    lines = [line.rstrip() for line in printed.getvalue().splitlines()]
+    return "\n\n".join("\n".join(lines).split("\n\n")[:2]) + "\n"
+
+
+def store(folders: list[Path]) -> None:
+    """Keep the time and the table of each run."""
+    stored = measured()
+    for folder in folders:
+        run = json.loads((folder / "run.json").read_text())
+        started, ended = (datetime.fromisoformat(run[key]) for key in ("started_at", "finished_at"))
+        report = _output(str(Path(sys.executable).parent / "stampede"), "report", str(folder))
+        table, _, _ = report.partition("\n\n")
+        stored[run["experiment"]] = {
+            "run_id": run["run_id"],
+            "machine": run["machine"],
+            "commit": _output("git", "rev-parse", "--short", "HEAD").strip(),
+            "took_s": round((ended - started).total_seconds()),
+            "table": [line.rstrip() for line in table.splitlines()],
+        }
+    MEASURED.write_text(json.dumps(stored, ensure_ascii=False, indent=1) + "\n")
+
+
+def _output(*command: str) -> str:
+    environment = os.environ | {"COLUMNS": "200"}
+    return subprocess.check_output(command, cwd=ROOT, env=environment, text=True)
+
+
+def run_folders(arguments: list[str]) -> list[Path]:
+    """The folders of runs. Ends the program with a line where one isn't that of a finished run."""
+    folders = [Path(argument).resolve() for argument in arguments]
+    for folder in folders:
+        try:
+            run = RunFolder(folder).read_json("run.json", {}) if folder.is_dir() else {}
+        except UsageError as error:
+            sys.exit(f"FOLDERS: {error}")
+        if not run.get("finished_at"):
+            sys.exit(f"FOLDERS: {folder} isn't the folder of a finished run, as in results/")
+    return folders
+
+
+class Compared(NamedTuple):
+    """One published figure beside the model's, both in `unit`."""
+
+    cell: Cell
+    published: float
+    model: float
+    unit: str
+
+    @property
+    def difference(self) -> float:
+        """The model's, relative to the published one."""
+        return self.model / self.published - 1
+
+
+@cache
+def compared(name: str) -> list[tuple[Published, list[Compared]]]:
+    """Every published table of the experiment `name`, which has a model, row by row."""
+    experiment = EXPERIMENTS[name]
+    rows = [(cell.published, _beside(experiment, cell)) for cell in every_cell(experiment)]
+    return [
+        (published, [row for of, row in rows if of is published])
+        for published in experiment.published
+    ]
+
+
+def _beside(experiment: Experiment, row: PublishedCell) -> Compared:
+    seconds = average_s(experiment, row)
+    if "avg_s" in row.figures:
+        return Compared(row.cell, row.figures["avg_s"], seconds, "s")
+    speed = experiment.speed
+    model = replace(row, figures={"avg_s": seconds})
+    return Compared(row.cell, row.speed(speed) or 0.0, model.speed(speed) or 0.0, speed.unit)
+
+
+def average_s(experiment: Experiment, row: PublishedCell) -> float:
+    """The model's mean seconds of an operation in a published cell: by a flood, but where what was
+    published is one program's runs, one after the other."""
+    parameters = parameters_of(experiment)
+    each = MESSAGES.get(row.published.file, experiment.messages_per_concurrency)
+    coordinates = [
+        f"{axis.variable}={row.cell[axis.name]}" for axis in experiment.axes if axis.variable
+    ]
+    plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
+    (demand,) = demands(plan)
+    scenario = scenario_of(experiment, plan, demand)
+    if row.published.work:
+        work = row.published.work(demand.cell.values, parameters)
+        return function.operation(work, scenario.memory_mb, parameters)[0].mean_s
+    floods = min(FLOODS, -(-OPERATIONS // scenario.messages))
+    work = scenario.work(parameters)
+    scenario = replace(scenario, work=lambda _: work)
+    courses = (evaluate(scenario, parameters, seed).course for seed in range(1, floods + 1))
+    # Counted are only reads that no page cache could answer: the first of each environment.
+    cell = row.cell.figures()
+    of_first = row.published.file == "filesystem_large" and (
+        (cell["storage"], cell["read"]) == ("efs", "first")
+    )
+    return mean(course.of_first["avg_s"] if of_first else course.avg_s for course in courses)
+
+
+def published_table() -> str:
+    """A row for each published figure: the axes on which those of its table differ, and both
+    figures."""
+    return "\n".join(markdown(HEADS, [*_published_rows()], texts=HEADS[:2]))
+
+
+def _published_rows() -> Iterator[list[str]]:
+    for name, experiment in EXPERIMENTS.items():
+        for published, rows in compared(name) if experiment.work else ():
+            own = [axis for axis in experiment.axes if not callable(axis.default)]
+            varying = [axis for axis in own if len({row.cell[axis.name] for row in rows}) > 1]
+            fixed = [axis for axis in experiment.axes if axis.name in published.fixed]
+            for row in rows:
+                where = (
+                    f"{axis.label} {row.cell[axis.name]} {axis.unit}".rstrip()
+                    for axis in [*fixed, *varying] or own[:1]
+                )
+                figures = (
+                    f"{value:,.0f} {row.unit}" if value >= 100 else f"{value:.2f} {row.unit}"
+                    for value in (row.published, row.model)
+                )
+                yield [name, ", ".join(where), *figures, f"{100 * row.difference:+.1f} %"]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:]:
+        store(run_folders(sys.argv[1:]))
+    for document in DOCUMENTS:
+        document.write_text(drawn(document.read_text()))
