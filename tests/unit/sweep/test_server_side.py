@@ -17,8 +17,8 @@ from stampede.sweep import server_side
 from tests.fakes import applied
 from tests.fakes.logs import FakeLogs
 from tests.fakes.simulated_aws import SimulatedAws
-from tests.unit.insights.access_log_lines import ROLE
 
+ROLE = "stampede-download-us-east-1"
 SENT_MS = 1_795_341_600_000
 OUTPUTS = {
     "region": "us-east-1",
