@@ -10,72 +10,40 @@ from types import SimpleNamespace
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.cli.command_line import main
-from stampede.cli.verbs import sweep as verb
 from stampede.errors import RunError, UsageError
 from stampede.experiment import DataObject
 from stampede.insights import log_columns
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, predictions
 from stampede.runs.account import check
-from stampede.runs.description import RunDescription
 from stampede.stacks import stack_lock
 from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
-from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, record
+from tests.fakes.sweeps import ESTIMATE, sweeps_of
 from tests.unit.loader.reads_experiment import READS, SMALL
 from tests.unit.loader.shares_experiment import SHARES
 
-ESTIMATE = SimpleNamespace(cells=(), as_dict=dict, cell_seconds=lambda cell: 12.0)
 
-
-class Stack:
-    """Stands in for Terraform: applies nothing, and remembers what it was asked."""
-
-    keep, terraform, has_new_permissions = False, None, True
-
-    def __init__(self, aws):
-        self.aws, self.steps = aws, []
-
-    def open(self):
-        self.steps.append("open")
-
-    def apply(self, variables):
-        self.steps.append(variables["concurrency_value"])
-        self.aws.outputs.update(variables)
-        return self.aws
-
-    def take_down(self, variables):
-        self.steps.append("take down")
+@pytest.fixture
+def made(aws, folder, monkeypatch):
+    return sweeps_of(aws, folder, monkeypatch)
 
 
 @pytest.fixture
-def put(monkeypatch):
+def put(made):
     """The sizes of the objects that were put, in bytes."""
-    sizes = []
-    monkeypatch.setattr(
-        sweep_run, "put_objects", lambda _, rows: sizes.extend(row.size_bytes for row in rows)
-    )
-    return sizes
+    return made[1]
 
 
 @pytest.fixture
-def sweep(aws, folder, put, monkeypatch):
-    """Makes the sweep of two cells, of one message and of two, where `happen(body)` says what
-    becomes of each."""
-    aws.outputs.update(
-        memory_size=1024, method="stream", sink="discard", object_key="k", queue_name="q"
-    )
-    replace_sleep(monkeypatch, sweep_run, aws.sleep)
-    monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
+def sweep(made):
+    """Makes the sweep of two cells, of one message and of two."""
 
     def make(happen, *more, experiment=EXPERIMENTS["download"]):
         settings = ["memory_size=1024", "concurrency_value=1,2", "object_size_mb=1", *more]
         plan = make_plan(experiment, "aws", settings, messages_per_concurrency=1, seed=3)
-        vars(aws).update(happen=happen, floods=[])
-        stack = Stack(aws)
-        return stack, SweepRun(plan, folder, ESTIMATE, stack, None)
+        return made[0](plan, happen)
 
     return make
 
@@ -275,45 +243,6 @@ def test_a_run_keeps_the_prediction_that_it_began_with_and_the_endpoint_without_
     assert (place, len(predicted["parameters"])) == (
         ("endpoint", "http://127.0.0.1:4566"),
         len(parameters),
-    )
-
-
-def test_a_sweep_on_aws_is_predicted_before_anything_is_applied(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(
-        SweepRun, "run", lambda self: check_predicted(self._description._run.prediction["cells"])
-    )
-    monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
-    monkeypatch.setattr(verb.doctor, "refuse_if_impossible", lambda *_: None)
-
-    def check_predicted(cells):
-        raise RunError(f"applied after {list(cells)}")
-
-    settings = [
-        "--set",
-        "memory_size=2048",
-        "--set",
-        "concurrency_value=100",
-        "--messages-per-concurrency",
-        "1",
-    ]
-    assert (
-        main(
-            [
-                "sweep",
-                "download",
-                "--target",
-                "aws",
-                *settings,
-                "--results-dir",
-                str(tmp_path / "results"),
-            ]
-        )
-        == 1
-    )
-    said = capsys.readouterr().err
-    assert (
-        "N is never reached" in said
-        and "applied after ['memory_size=2048,concurrency_value=100']" in said
     )
 
 
