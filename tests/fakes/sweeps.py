@@ -39,18 +39,17 @@ class Stack:
 
 def sweeps_of(aws, folder, monkeypatch):
     """What makes the stack and the sweep of a plan, where `happen(body)` says what becomes of each
-    message; and a list to which the sizes of the objects that are put come, in bytes."""
-    put = []
+    message. The sizes of the objects that are put, in bytes, are in `aws.put`."""
     aws.outputs.update(OUTPUTS)
     replace_sleep(monkeypatch, sweep_run, aws.sleep)
     monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
     monkeypatch.setattr(
-        sweep_run, "put_objects", lambda _, rows: put.extend(row.size_bytes for row in rows)
+        sweep_run, "put_objects", lambda _, rows: aws.put.extend(row.size_bytes for row in rows)
     )
 
     def make(plan, happen):
-        vars(aws).update(happen=happen, floods=[])
+        vars(aws).update(happen=happen, floods=[], put=[])
         stack = Stack(aws)
         return stack, SweepRun(plan, folder, ESTIMATE, stack, None)
 
-    return make, put
+    return make

@@ -97,7 +97,7 @@ def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
 def sweep(aws, folder, monkeypatch):
     """Runs the sweep of two cells of one stack; `happen(aws, body)` says what becomes of a
     message."""
-    (make, _), sent = sweeps_of(aws, folder, monkeypatch), []
+    make, sent = sweeps_of(aws, folder, monkeypatch), []
     aws.outputs["visibility_timeout_s"] = 5400
 
     def run(happen, each=6, **options):

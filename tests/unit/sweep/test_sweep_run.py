@@ -26,24 +26,14 @@ from tests.unit.loader.shares_experiment import SHARES
 
 
 @pytest.fixture
-def made(aws, folder, monkeypatch):
-    return sweeps_of(aws, folder, monkeypatch)
-
-
-@pytest.fixture
-def put(made):
-    """The sizes of the objects that were put, in bytes."""
-    return made[1]
-
-
-@pytest.fixture
-def sweep(made):
+def sweep(aws, folder, monkeypatch):
     """Makes the sweep of two cells, of one message and of two."""
+    of_plan = sweeps_of(aws, folder, monkeypatch)
 
     def make(happen, *more, experiment=EXPERIMENTS["download"]):
         settings = ["memory_size=1024", "concurrency_value=1,2", "object_size_mb=1", *more]
         plan = make_plan(experiment, "aws", settings, messages_per_concurrency=1, seed=3)
-        return made[0](plan, happen)
+        return of_plan(plan, happen)
 
     return make
 
@@ -94,12 +84,12 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
 
 
 def test_an_object_of_the_users_own_is_put_by_nobody_and_must_be_the_same_to_go_on(
-    sweep, aws, succeed, folder, put, monkeypatch
+    sweep, aws, succeed, folder, monkeypatch
 ):
     mine = DataObject("k", 5, etag='"a"', bucket="my-own")
     monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda option, experiment, cells: mine)
     sweep(lambda body: None)[1].run()
-    assert put == [] and stored(folder)["object"]["etag"] == '"a"'
+    assert aws.put == [] and stored(folder)["object"]["etag"] == '"a"'
     sent = [body for flood in aws.floods for body in flood]
     assert {(body["object_bytes"], body["object_etag"]) for body in sent} == {(5, '"a"')}
     folder.write_json("run.json", stored(folder) | {"finished": {}})
@@ -186,7 +176,7 @@ def test_a_record_of_an_older_cell_s_message_is_no_figure_of_the_newer_ones_sett
 
 
 def test_cells_that_differ_in_their_work_orders_share_an_apply_and_its_objects(
-    sweep, aws, put, folder, succeed, monkeypatch
+    sweep, aws, folder, succeed, monkeypatch
 ):
     proven = []
     monkeypatch.setitem(EXPERIMENTS, "reads", READS.with_(proof=lambda values: {"proof": 1}))
@@ -200,7 +190,7 @@ def test_cells_that_differ_in_their_work_orders_share_an_apply_and_its_objects(
 
     stack, run = sweep(happen, "dataset=large", "threads=1,30", experiment=EXPERIMENTS["reads"])
     check(run.run())
-    assert (sorted(stack.steps[1:-1]), len(put), proven) == ([1, 2], 2 * (1 + len(SMALL)), [1])
+    assert (sorted(stack.steps[1:-1]), len(aws.put), proven) == ([1, 2], 2 * (1 + len(SMALL)), [1])
     sent = {body["cell"]: body["threads"] for flood in aws.floods for body in flood}
     assert {name: int(name.rpartition("=")[2]) for name in sent} == sent and len(sent) == 4
     assert {row["cell"]: row["values"]["threads"] for row in stored(folder)["cells"]} == sent
