@@ -1,17 +1,14 @@
 """A sweep finishes a cell only when its messages have come to rest, and never forgets one that it
 can't account for."""
 
-import json
 import signal
-import sys
-from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.errors import RunError, UsageError
-from stampede.experiment import DataObject
+from stampede.errors import RunError
 from stampede.insights import log_columns
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import parameters_of, predictions
@@ -81,23 +78,6 @@ def test_a_message_without_an_answer_ends_its_cell_early_and_is_gone_before_the_
     assert (first.unanswered, first.unaccounted, second.succeeded) == (2, 0, 1)
     assert aws.hidden == [] and aws.now_s < 1800
     assert "1 cell left, about 12 s" in capsys.readouterr().err
-
-
-def test_an_object_of_the_users_own_is_put_by_nobody_and_must_be_the_same_to_go_on(
-    sweep, aws, succeed, folder, monkeypatch
-):
-    mine = DataObject("k", 5, etag='"a"', bucket="my-own")
-    monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda option, experiment, cells: mine)
-    sweep(lambda body: None)[1].run()
-    assert aws.put == [] and stored(folder)["object"]["etag"] == '"a"'
-    sent = [body for flood in aws.floods for body in flood]
-    assert {(body["object_bytes"], body["object_etag"]) for body in sent} == {(5, '"a"')}
-    folder.write_json("run.json", stored(folder) | {"finished": {}})
-    monkeypatch.setattr(sweep_run.own_object, "of_plan", lambda *asked: replace(mine, etag='"b"'))
-    stack, run = sweep(succeed)
-    with pytest.raises(UsageError, match="put that one back, or start a new run"):
-        run.run()
-    assert stack.steps == []
 
 
 def test_a_cell_whose_messages_all_fail_ends_the_sweep_and_a_resumed_one_runs_it_again(
@@ -211,53 +191,28 @@ def test_the_manifest_is_put_once_a_stack_and_each_cell_is_prepared_before_its_f
     assert calls == ["manifest", *["prepare", *["flood"] * 4] * 2] * 2
 
 
-def test_a_run_keeps_the_prediction_that_it_began_with_and_the_endpoint_without_its_password(
-    folder, monkeypatch
-):
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://me:secret@127.0.0.1:4566")
-    plan = make_plan(
-        EXPERIMENTS["download"], "aws", ["concurrency_value=1,2"], messages_per_concurrency=1
-    )
-    forecasts, parameters = predictions(plan), parameters_of(EXPERIMENTS["download"])
+def test_a_run_that_goes_on_keeps_the_prediction_that_it_began_with(folder):
+    experiment = EXPERIMENTS["download"]
+    plan = make_plan(experiment, "aws", ["concurrency_value=1,2"], messages_per_concurrency=1)
+    forecasts = predictions(plan)
     for forecasts_now in (forecasts, {}):
         run = SweepRun(plan, folder, ESTIMATE, None, None)
-        run.predicted(forecasts_now, parameters)
+        run.predicted(forecasts_now, parameters_of(experiment))
         run._description.write()
-    predicted, place = (
-        stored(folder)["prediction"],
-        (stored(folder)["target"], stored(folder)["endpoint_url"]),
-    )
-    assert predicted["cells"] == json.loads(
-        json.dumps({name: row.as_dict() for name, row in forecasts.items()})
-    )
-    assert (place, len(predicted["parameters"])) == (
-        ("endpoint", "http://127.0.0.1:4566"),
-        len(parameters),
-    )
+    assert stored(folder)["prediction"]["cells"].keys() == forecasts.keys()
 
 
 @pytest.mark.parametrize(
-    ("by", "answer", "stays_open", "wants"),
+    ("by", "answer", "wants"),
     [
-        (None, "n", True, False),
-        (None, "", True, True),
-        (None, KeyboardInterrupt(), True, False),
-        (None, EOFError(), False, True),  # closed at the question
-        (signal.SIGTERM, AssertionError("nobody may be there to be asked"), True, True),
+        (None, ["n"], False),
+        (None, [""], True),
+        (None, KeyboardInterrupt(), False),
+        (signal.SIGTERM, [], True),  # nobody may be there to be asked
     ],
 )
-def test_the_stack_goes_unless_somebody_at_the_terminal_keeps_it(
-    monkeypatch, by, answer, stays_open, wants
-):
-    open_terminal = [True]
-
-    def asked():
-        open_terminal[0] = stays_open
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
-
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: open_terminal[0]))
-    monkeypatch.setattr("builtins.input", asked)
+def test_the_stack_goes_unless_somebody_at_the_terminal_keeps_it(monkeypatch, by, answer, wants):
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("builtins.input", Mock(side_effect=answer))
     monkeypatch.setattr(sweep_run.signals, "first", by)
     assert sweep_run._wants_destroy() == wants
