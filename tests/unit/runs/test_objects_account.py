@@ -58,8 +58,7 @@ ALL_COPIED, SIX_COPIED = (10, 10, 0, 0, 0, 0, 0, 0), (10, 6, 0, 0, 0, 4, 0, 0)
         ),
         ([error(copied=6)], [], SIX_COPIED, "4 UNACCOUNTED"),
         # Of a slice that was redelivered one attempt counts, with its own rows: the first success,
-        # or the last error; where the time is the same, the number of the attempt decides, and then
-        # the line.
+        # or the last error.
         (
             [error(failed=3), ok(0, 2, failed=1, **HALF)],
             [1, 1, 1, 2],
@@ -68,8 +67,6 @@ ALL_COPIED, SIX_COPIED = (10, 10, 0, 0, 0, 0, 0, 0), (10, 6, 0, 0, 0, 4, 0, 0)
         ),
         ([ok(0, 2, **HALF), ok()], [], ALL_COPIED, ""),
         ([error(2, copied=6), error(copied=5)], [], SIX_COPIED, "4 UNACCOUNTED"),
-        ([ok(0, 2, finished_at_ms=1, **HALF), ok()], [], ALL_COPIED, ""),
-        ([error(copied=5), error(copied=6)], [], SIX_COPIED, "4 UNACCOUNTED"),
         # SQS may have a message twice, as a sending of unknown outcome is tried again: the rows of
         # both are there.
         ([ok(failed=1), ok(failed=1)], [1, 1], (10, 9, 0, 1, 1, 0, 0, 0), ""),
