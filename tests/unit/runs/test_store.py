@@ -6,7 +6,6 @@ import math
 import os
 import re
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
@@ -142,20 +141,10 @@ def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, k
     "value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")]
 )
 def test_a_figure_that_cant_be_is_unknown(folder, value):
-    store = store_of(
-        folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1, "finished_at_ms": value}
-    )
-    retries = 1.5 if value == 1.5 else None
-    assert store.rows("SELECT bytes, retries, attempt FROM operations") == [
-        (None, retries, 2**53 - 1)
-    ]
-    assert open_store(folder, RUN, strict=True).rows("SELECT seq, finished_at_ms FROM records") == [
-        (1, None)
-    ]
-    columns = store.arrays("SELECT bytes, retries FROM operations")
-    assert [float(column[0]) for column in columns.values()] == pytest.approx(
-        [-1, retries or math.nan], nan_ok=True
-    )
+    store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1})
+    known = [-1, 1.5 if value == 1.5 else math.nan, 2**53 - 1]
+    columns = store.arrays("SELECT bytes, retries, attempt FROM operations")
+    assert [float(column[0]) for column in columns.values()] == pytest.approx(known, nan_ok=True)
 
 
 def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first_success_counts(
@@ -190,10 +179,9 @@ def test_a_record_without_a_time_is_in_no_figure_and_its_message_succeeded_all_t
     assert (counts.sent, counts.succeeded) == (1, 1)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to(__file__)])
-def test_what_isnt_a_file_is_refused(folder, make):
+def test_what_isnt_a_file_is_refused(folder):
     path = folder.path / "records.jsonl"
-    make(path)
+    os.mkfifo(path)
     with refused(r"records\.jsonl isn't a file; remove it"):
         open_store(folder, strict=True)
     assert open_store(folder).refused == [f"records.jsonl can't be read: {path} isn't a file"]
