@@ -8,7 +8,6 @@ from pathlib import Path
 from experiments import Experiment
 from stampede.report.published import every_cell
 from stampede.runs.account import OBJECT_COUNTS
-from stampede.stacks.infra_variables import declared
 from stampede.variable_rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,7 +17,7 @@ RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
 def wrong(experiment: Experiment) -> list[str]:
     """All of it, a line each."""
     axes, name = experiment.axes, experiment.name
-    variables, stack_outputs, fields = declared().keys(), outputs(), _fields(experiment)
+    variables, stack_outputs, fields = RULES.keys(), outputs(), _fields(experiment)
     order, of_stack = (
         experiment.order_axes,
         {axis.variable for axis in axes if axis.variable and not axis.in_order},
