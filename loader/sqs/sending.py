@@ -35,7 +35,7 @@ Post = Callable[[bytes], Awaitable[dict[str, Any]]]
 def endpoint_of(target: Any) -> Endpoint:
     """The SQS endpoint and credentials of a `Target`, resolved by botocore. Raises RunError without
     credentials."""
-    session = target.session()
+    session = target.session
     return Endpoint(
         target.client("sqs").meta.endpoint_url,
         target.region,

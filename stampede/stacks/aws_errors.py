@@ -68,7 +68,7 @@ class Kind(Enum):
     @property
     def is_final(self) -> bool:
         """Whether the same call will fail again however often it is made."""
-        return self in (Kind.CREDENTIALS, Kind.DENIED, Kind.MISSING, Kind.INVALID)
+        return not self.passes and self is not Kind.REFUSED
 
 
 def kind_of(error: BotoCoreError | ClientError) -> Kind:

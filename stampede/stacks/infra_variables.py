@@ -22,11 +22,6 @@ from stampede.stacks import hcl
 from stampede.variable_rules import RULES, Rule
 
 
-def declared() -> Mapping[str, Rule]:
-    """{name: rule} of every variable of infra/."""
-    return RULES
-
-
 def family(experiment: str) -> tuple[str, str]:
     """`experiment`, and the one whose variables and queries it has, too: `a_b` has those of `a`
     (infra/queries.tf)."""
@@ -36,13 +31,8 @@ def family(experiment: str) -> tuple[str, str]:
 def takes(name: str, experiment: str) -> bool:
     """Whether an experiment has the variable `name`. One without variables of its own in infra/ has
     them all."""
-    variables = declared()
-    has_own = any(variable.experiment == experiment for variable in variables.values())
-    return (
-        not has_own
-        or name not in variables
-        or variables[name].experiment in ("", *family(experiment))
-    )
+    has_own = any(rule.experiment == experiment for rule in RULES.values())
+    return not has_own or name not in RULES or RULES[name].experiment in ("", *family(experiment))
 
 
 def infra_defaults(

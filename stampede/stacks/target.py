@@ -107,13 +107,10 @@ class Target:
             )
         return EXPERIMENTS[name]
 
+    @cached_property
     def session(self) -> boto3.Session:
         """The boto3 session of the target: the emulator's own key locally, the ordinary chain on
         AWS. Raises UsageError for a profile that isn't there."""
-        return self._session
-
-    @cached_property
-    def _session(self) -> boto3.Session:
         if self.kind == "local":
             # AWS_PROFILE may name a profile that exists elsewhere, and ~/.aws/config may be
             # damaged: only an account needs them.
@@ -173,7 +170,7 @@ class Target:
     def _new_client(self, service: str, config: Mapping[str, Any]) -> Any:
         # else botocore resolves it, service by service
         own = self.endpoint_url if self.kind == "local" else None
-        session = self.session()
+        session = self.session
         try:
             credentials = session.get_credentials()
         except (PartialCredentialsError, CredentialRetrievalError) as error:

@@ -18,7 +18,8 @@ from stampede.planning.cost.prices import read_prices
 from stampede.planning.plan import make_plan
 from stampede.planning.predicting import foreseen, prediction, questions
 from stampede.report.published import every_cell
-from stampede.stacks.infra_variables import declared, infra_defaults
+from stampede.stacks.infra_variables import infra_defaults
+from stampede.variable_rules import RULES
 from tests.contract.synthetic import RECORD
 
 # What the loader says in every work order.
@@ -87,7 +88,7 @@ def test_its_declaration_names_nothing_that_is_not_there(experiment):
     filled = {experiment.seeding.function} if experiment.seeding else set()
     assert filled.union(of_stack, experiment.emptied_before_destroy) <= outputs()
     controlled = experiment.controlled
-    assert of_stack.union(controlled, *controlled.values()) <= declared().keys()
+    assert of_stack.union(controlled, *controlled.values()) <= RULES.keys()
     compared = {axis for compare in experiment.compare for axis in compare.axes}
     assert compared <= {axis.name for axis in axes}
     kinds = (experiment.name, f"{experiment.name}_query")

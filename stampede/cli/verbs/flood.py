@@ -27,7 +27,7 @@ from stampede.planning.settings import cell_name
 from stampede.progress import say
 from stampede.runs.description import is_flood_by_hand
 from stampede.runs.folder import RunFolder, checked_run_id
-from stampede.stacks.infra_variables import declared
+from stampede.variable_rules import RULES
 
 if TYPE_CHECKING:
     from loader.cell_load import CellLoad
@@ -115,7 +115,7 @@ def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell
     axes = target.experiment.axes
     applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
     values = {
-        variable: target.outputs[variable] for variable in declared() if variable in target.outputs
+        variable: target.outputs[variable] for variable in RULES if variable in target.outputs
     }
     name = name or cell_name({variable: target[variable] for variable in applied} | in_order)
     return Cell(name, {**values, **in_order}, tuple(axes))

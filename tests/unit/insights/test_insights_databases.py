@@ -1,32 +1,10 @@
 """A process makes a database once and uses it for query after query."""
 
-import subprocess
-import sys
-
 import pytest
 
 from stampede.insights import evaluate, evaluation
 from stampede.insights.errors import EventsError, InsightsError, QueryError
 from tests.unit.insights.download_log import event, values
-
-# Of a query that registers a Python function; then of a process that is forked off, which can't use
-# the same.
-SCRIPT = """
-import os
-from stampede.insights import evaluate, evaluation
-
-evaluation._KEPT_BELOW_S = 60
-
-def ask():
-    events = [{"timestamp": 1, "message": '{"ip": "10.0.0.1"}'}]
-    return evaluate("fields isIpv4InSubnet(ip, '10.0.0.0/8') as inside | filter 1 = 1", events).rows
-
-print(ask(), ask(), flush=True)
-if not (child := os.fork()):
-    print(ask(), flush=True)
-    os._exit(0)
-print(os.waitpid(child, 0)[1])
-"""
 
 
 @pytest.fixture
@@ -64,13 +42,3 @@ def test_a_database_in_which_something_else_failed_is_not_used_again(made, monke
         evaluate("fields a", [event({"a": 1})])
     assert evaluate("fields a", [event({"a": 2})]).rows == [{"a": 2}]
     assert len(made) == 2
-
-
-def test_a_process_that_ends_and_one_that_is_forked_off_say_nothing_of_a_database_that_is_kept():
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.stdout.splitlines(), done.stderr) == (
-        ["[{'inside': 1}] [{'inside': 1}]", "[{'inside': 1}]", "0"],
-        "",
-    )

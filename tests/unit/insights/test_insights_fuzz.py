@@ -1,14 +1,15 @@
-"""Any input either evaluates or gives an InsightsError: queries of others that were damaged, any
-file."""
+"""Any input either evaluates or is refused at its place: every form with every kind of argument,
+queries of others that were damaged, any file."""
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stampede.insights import EventsError, QueryError, evaluate
+from stampede.insights import EventsError, QueryError, check, evaluate
 from tests.unit.insights.cases import CASES
 from tests.unit.insights.download_log import FIRST_MS, event, record, report
 from tests.unit.insights.forms import AGGREGATE_FORMS, FORMS, filled
@@ -37,6 +38,25 @@ EVENTS = [
     ),
     event("plain", FIRST_MS + 3),
 ]
+# Of every kind one that only the events tell, and those that the engine computes while it binds.
+ARGUMENTS = """a|@message|bin(5m)|strlen(a)|(a = 1)|'10'|1|9007199254740993|now()|(1 = 2)
+    |jsonParse('[1]')|jsonParse(1)[0]""".replace("\n    ", "").split("|")
+COMMANDS = [
+    "filter f",
+    "sort f desc",
+    "dedup f",
+    "stats count(*) by f",
+    "limit 1 | sort f",
+    "unnest f into x",
+    "expand f",
+    "parse f 'a*' as x",
+    "parse f /(?<x>a)/ multi",
+    "parse f logfmt as x",
+    "parse f csv as x",
+    "json field=f 'a' as x",
+    "display f, f.a, f[0]",
+    "filter f in [1, 'x']",
+]
 # Numbers and texts at the edges of what SQL's own types hold, then what breaks a text apart.
 EDGES = r"""0 -1 2147483648 9223372036854775807 18446744073709551616 9007199254740993
     1e300 1e-300 0.5 5m 3y 0s '' 'nan'
@@ -50,6 +70,27 @@ PIECES = [
     *(filled(form, "a", "@timestamp", "'10'") for form in FORMS + AGGREGATE_FORMS),
 ]
 OPERAND = re.compile(r"\b\d+(\.\d+)?\b|'[^'\n]*'|\"[^\"\n]*\"|\b[a-z]\w*\b(?= *[,)])")
+
+
+@pytest.mark.parametrize(
+    ("command", "form"),
+    [*(("fields", form) for form in FORMS), *(("stats", form) for form in AGGREGATE_FORMS)],
+)
+def test_a_form_evaluates_or_is_refused_whatever_its_arguments_are(command, form):
+    accepted = []
+    for argument in ARGUMENTS:
+        titled = f"{filled(form, argument)} as x{len(accepted)}"
+        with suppress(QueryError):
+            check(f"{command} {titled}")
+            accepted.append(titled)
+    assert evaluate(f"{command} {', '.join(accepted)}", EVENTS).rows
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_evaluates_or_is_refused_whatever_its_field_is(command):
+    for argument in ARGUMENTS:
+        with suppress(QueryError):
+            evaluate(f"fields {argument} as f | {command}", EVENTS)
 
 
 @st.composite

@@ -63,16 +63,6 @@ def test_an_export_answers_as_its_events_do_alone_and_beside_lines(exported, tmp
     assert longest == [{"seq": "7" * 5_000}, {"seq": "8" * 5_000}]
 
 
-def test_fields_have_columns_of_their_own_unless_they_hold_maps(exported):
-    literal = str(exported).replace("'", "''").replace("[", "[[]")
-    columns = [row[0] for row in duckdb.sql(f"DESCRIBE FROM read_parquet('{literal}')").fetchall()]
-    assert columns[:4] == ["timestamp", "message", "logStream", "log"]
-    assert {"json:/seq", "json:/status", "json:/a.b", "json:/odd \"'key", "json:/flag"} < set(
-        columns
-    )
-    assert not {"json:/late", "json:/a", "json:/not_among_the_first"} & set(columns)
-
-
 def test_a_plain_file_with_timestamps_will_do(tmp_path):
     path = tmp_path / "plain.parquet"
     duckdb.sql(

@@ -71,26 +71,6 @@ def test_aggregates_agree_with_numpy(rows, percent):
         assert row == expected
 
 
-@given(ROWS)
-def test_the_first_and_last_of_a_sort_are_sorts_first_and_last_and_min_and_max_those_of_the_numbers(
-    rows,
-):
-    events = [event({"x": x}) for _, x in rows if as_text(x) is not None]
-    in_order = [
-        row["x"] for row in evaluate("filter ispresent(x) | fields x | sort x asc", events).rows
-    ]
-    numbers = as_numbers(in_order)
-    [row] = evaluate(
-        "stats sortsFirst(x) as f, sortsLast(x) as l, min(x) as lo, max(x) as hi", events
-    ).rows
-    if in_order:
-        assert (row["f"], row["l"]) == (in_order[0], in_order[-1])
-        lowest, highest = (
-            (min(numbers), max(numbers)) if len(numbers) else (in_order[0], in_order[-1])
-        )
-        assert {row["lo"], row["hi"]} == {lowest, highest} or "-3e2" in row.values()
-
-
 @given(
     st.lists(st.integers(-3, 3) | FINITE, max_size=90),
     st.integers(95, 105),

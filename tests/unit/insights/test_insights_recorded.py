@@ -1,183 +1,148 @@
 """Recorded answers of Logs Insights, of AWS itself, from log events that lead to them:
-tests/data/aws_answers."""
+tests/data/aws_answers.
 
+An answer may bring its `events`, each of which came so many `times`, and the titles of what
+`follows` from them. Of the others the recorded percentiles say what was logged: the value of a
+rank, exactly where few values were distinct, and to its bin of 1.001 where they were many; what
+lies between is filled in. Answers of wider bins fix nothing here.
+"""
+
+import json
 import math
 import re
+from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
 from loader.log_events import records
 from stampede.insights import check, evaluate
 from tests.aws_answers import ANSWERS as OTHER_ANSWERS
-from tests.unit.insights.recorded import ANSWERS, at_ms, filled, fixed, reports
+from tests.unit.insights.cases import FOLDER
 
+ANSWERS = {
+    answer["id"]: answer
+    for name in ("insights.json", "found.json")
+    for answer in json.loads((FOLDER.parent / "aws_answers" / name).read_text(encoding="utf-8"))
+}
+GROUP = "111111111111:/aws/lambda/python"
 COLD = ("coldStart", "coldstart")
-PARSED = "111111111111:/aws/lambda/{}"
+COUNTS = ("count", "invocations", "totalRequests")
+MOST_VALUES = 1_200
+PERCENTILE = re.compile(
+    r"(?:pct|percentile)\((?P<of>[^,()]+|@duration\+(?:greatest|coalesce)\(@initDuration,0\)), "
+    r"(?P<percent>[\d.]+)\)"
+    r"(?: as (?P<alias>[\w.]+))?"
+)
 
 
-# Each of these makes the events that one recorded row tells of, and names the columns that follow
-# from them.
-
-
-def of_start_or_log(answer, row):
-    """Percentiles of cold or warm starts, or of all of a log group."""
-    values, columns = fixed(answer, row)
-    cold = next((row[name] == "1" for name in COLD if name in row), False)
-    return columns and reports(values, cold=cold, log=row.get("@log", "")), columns
-
-
-def of_known_values(answer, row):
-    line = '{{"type": "platform.report", "memorySizeMB": {}, "initDurationMs": {}}}'
-    log = PARSED.format(row["functionName"])
-    values = answer["known"]["values"]
-    return [
-        {"timestamp": 0, "message": line.format(row["memorySizeMB"], x), "log": log} for x in values
-    ], [*row]
-
-
-def of_bin_or_none(answer, row):
-    """A bin of which no line has the field has a row, too."""
-    ms = at_ms(row["bin(30m)"])
-    if row["NinetyNinth"] == "0":
-        return reports({"@duration": [1]}, ms=ms), [*row]
-    values, columns = fixed(answer, row)
-    return reports(values, ms=ms), [*columns, "bin(30m)", "numColdStart"]
-
-
-def of_cost(answer, row):
-    """A price below 1 has four digits and is computed from all."""
-    values = {
-        "@billedDuration": [47_000, 965],
-        "@memorySize": [256, 256],
-        "@maxMemoryUsed": [21.8868, 21.887],
-    }
-    return reports(values, ms=at_ms(row["bin(30m)"])), [*row]
-
-
-def of_last_moment(answer, row):
-    """A bin of minutes begins where it was recorded."""
-    [title] = [column for column in row if column.startswith("bin")]
-    values = {"@duration": [float(row["min(@duration)"]), float(row["max(@duration)"])]}
-    last_ms = at_ms(row[title]) + int(title[4:-2]) * 60_000 - 1
-    return reports(values, ms=last_ms), [title, "min(@duration)", "max(@duration)"]
-
-
-def of_exact_percentile(answer, row):
-    durations = {
-        "0": row["min(@duration)"],
-        "90": row["pct(@duration, 90)"],
-        "100": row["max(@duration)"],
-    }
-    values = filled(
-        {percent: float(x) for percent, x in durations.items()},
-        int(row["count(@duration)"]),
-        few=True,
-    )
-    events = reports({"@duration": values}, ms=at_ms(row["bin(5m)"]))
-    return events, [title for title in row if not title.startswith("avg")]
-
-
-def of_moved_hour(answer, row):
-    """A time that is moved by milliseconds is a time."""
-    start_ms = at_ms(next(iter(row.values())))
-    numbers = range(int(row["total_events"]))
-    return [{"timestamp": start_ms + x, "message": f'{{"referencia": {x}}}'} for x in numbers], [
-        *row
+def brought(answer):
+    """The events that an answer brings, and the rows, latest first, as far as they follow."""
+    events = [
+        {"log": GROUP} | event for event in answer["events"] for _ in range(event.get("times", 1))
     ]
+    titles = answer.get("follows", [*answer["rows"][0]])
+    return events, [{title: row.get(title, "") for title in titles} for row in answer["rows"][::-1]]
 
 
-def of_share(answer, row):
-    """A share is 0 or has four digits."""
-    cold, count = answer["known"]["shares"].get(row["coldStartPercentage"], (0, 1))
-    values = {"@duration": [1] * count, "@initDuration": [1] * cold}
-    return reports(values, ms=at_ms(row["bin(5m)"])), [*row]
+def filled_in(answer):
+    """Events that have the recorded percentiles, and the rows as far as they follow from those."""
+    events, rows = [], []
+    for row in reversed(answer["rows"]):
+        values, titles = values_of(answer, row)
+        if titles:
+            is_cold = next((row[name] == "1" for name in COLD if name in row), False)
+            events += reports(values, is_cold, row.get("@log", ""))
+            rows.append({title: row[title] for title in titles})
+    return events, rows
 
 
-def of_median(answer, row):
-    """A median is a value and not the mean of two."""
-    count, median, longest = (
-        float(row[title]) for title in ("coldStarts", "avgInitDuration", "maxInitDuration")
-    )
-    line = f"REPORT RequestId: 1\tMemory Size: {row['memorySize']} MB\tInit Duration: {{:.2f}} ms\t"
-    values = [median] * math.ceil(count / 2) + [longest] * math.floor(count / 2)
-    log = PARSED.format(row["functionName"])
-    return [{"timestamp": 0, "message": line.format(x), "log": log} for x in values], [*row]
+def values_of(answer, row):
+    """By field, the values of the lines that a row tells of, and the titles that follow from
+    them."""
+    values, titles = {}, []
+    for field, percents in percentiles(answer["query"], row).items():
+        answers = [row[title] for title, percent in percents.items() if percent not in ("0", "100")]
+        count = int(
+            next((row[name] for name in COUNTS if name in row), answer.get("known", {}).get("n", 0))
+        )
+        if field == "@initDuration":
+            count = int(row.get("numColdStarts", 0)) or count
+        few = all(len(answer.partition(".")[2]) <= 2 for answer in answers)
+        if few or all(map(is_edge, answers)):
+            count = min(count or (90 if few else 150), MOST_VALUES)
+            by_percent = {percent: float(row[title]) for title, percent in percents.items()}
+            values[field] = filled(by_percent, count, few, float(row.get("max", 0)))
+            titles += percents
+    return values, titles
 
 
-def of_extremes(answer, row):
-    """The least and the largest of parsed text are printed as numbers."""
-    inits, durations = (
-        (float(row[f"min{name}"]), float(row[f"max{name}"]))
-        for name in ("InitDuration", "Duration")
-    )
-    megabytes = [
-        round(float(row[f"{end}MemoryUsedMB"]) * 2**20 / 1_000_000) for end in ("min", "max")
-    ]
-    line = (
-        "REPORT RequestId: 1\tDuration: {:.2f} ms\tBilled Duration: 1 ms\tMemory Size: 128 MB\t"
-        "Max Memory Used: {} MB\tInit Duration: {:.2f} ms\t"
-    )
-    places = [0, *[1] * (int(row["coldStarts"]) - 1)]
-    lines = [line.format(durations[place], megabytes[place], inits[place]) for place in places]
-    return [
-        {"timestamp": 0, "message": text, "log": f"1:/aws/lambda/{row['functionName']}"}
-        for text in lines
-    ], [*row]
+def percentiles(query, row):
+    """The titles of `row` with a percentile of a field of REPORT lines: percentage by title, by
+    field."""
+    fields = {}
+    for match in PERCENTILE.finditer(query):
+        field = "@duration" if match["of"].startswith(("duration", "@duration+")) else match["of"]
+        title = match["alias"] or match[0]
+        if field in ("@duration", "@initDuration", "@billedDuration") and row.get(title):
+            fields.setdefault(field, {})[title] = match["percent"]
+    return fields
 
 
-def of_whole_megabytes(answer, row):
-    count, average = int(row["coldStarts"]), float(row["avg(@maxMemoryUsed)"])
-    low, rest = divmod(round(count * average / 1_000_000), count)
-    values = {
-        "@maxMemoryUsed": [low + (place < rest) for place in range(count)],
-        "@initDuration": [1] * count,
-    }
-    return reports(values), ["coldStarts", "avg(@maxMemoryUsed)"]
+def is_edge(answer, base=1.001):
+    """Whether the printed number is a power of the base."""
+    return abs(base ** round(math.log(float(answer)) / math.log(base)) - float(answer)) < 0.00006
 
 
-def of_raw_fields(answer, row):
-    """All but the billed duration, which the service printed as 3.0."""
-    titles = ("DurationInMS", "MemorySetInMB", "MemoryUsedInMB")
-    fields = ("@duration", "@memorySize", "@maxMemoryUsed")
-    values = {field: [float(row[title])] for field, title in zip(fields, titles, strict=True)}
-    return reports(values, ms=at_ms(row["Timestamp"])), ["Timestamp", *titles]
+def filled(answers, count, few, most):
+    """`count` numbers, ascending, that have these `answers` by percentage: of `few` kinds, or all
+    different."""
+    at = {}
+    for percent, answer in answers.items():
+        exact = few or percent in ("0", "100")
+        at[max(1, math.ceil(Fraction(percent) / 100 * count))] = (
+            answer if exact else round(answer * 1.0004, 6)
+        )
+    if len(answers) > 1 and max(at) < count:
+        at[count] = max(most, at[max(at)] * 1.01)
+    at.setdefault(1, at[min(at)] if few else at[min(at)] * 0.9)
+    ranks = sorted(at)
+    numbers = []
+    for low, high in pairwise(ranks):
+        step = 0 if few else (at[high] - at[low]) / (high - low)
+        numbers += [round(at[low] + step * place, 6) for place in range(high - low)]
+    return [*numbers, at[ranks[-1]]]
+
+
+def reports(values, is_cold, log):
+    """REPORT lines with those values by field; cold ones have an initialization of no time."""
+    lines = []
+    for place in range(max(map(len, values.values()))):
+        own = {"@duration": 1, "@billedDuration": 1} | ({"@initDuration": 0} if is_cold else {})
+        own |= {field: listed[place] for field, listed in values.items() if place < len(listed)}
+        message = (
+            f"REPORT RequestId: 1\tDuration: {own['@duration']:f} ms\tBilled Duration: "
+            f"{own['@billedDuration']:g} ms\tMemory Size: 128 MB\tMax Memory Used: 64 MB\t"
+        )
+        message += f"Init Duration: {own['@initDuration']:f} ms\t" if "@initDuration" in own else ""
+        lines.append({"timestamp": 0, "message": message, "log": log or GROUP})
+    return lines
 
 
 REPLAYED = {
-    "raw-2023-06": of_raw_fields,
-    "oidc-init-bin30m-none": of_bin_or_none,
-    "oidc-cost": of_cost,
-    "performance-bins": of_exact_percentile,
-    "moved-hours": of_moved_hour,
-    "percentage-bins": of_share,
-    "median": of_median,
-    "authorizers": of_extremes,
-    **dict.fromkeys(("bins-1", "bins-2", "bins-5"), of_last_moment),
-    **dict.fromkeys((name for name in ANSWERS if name.startswith("otel-")), of_known_values),
-    **dict.fromkeys(
-        (name for name in ANSWERS if name.startswith("native-image-found")), of_whole_megabytes
-    ),
-}
-REPLAYED |= {
-    name: of_start_or_log
+    name: brought(answer) if "events" in answer else filled_in(answer)
     for name, answer in ANSWERS.items()
-    if name not in REPLAYED and any(fixed(answer, row)[1] for row in answer["rows"])
 }
 
 
-@pytest.mark.parametrize("name", REPLAYED)
+@pytest.mark.parametrize("name", [name for name, (events, _) in REPLAYED.items() if events])
 def test_the_events_of_a_recorded_answer_give_it_again(name):
-    answer, events, expected = ANSWERS[name], [], []
-    for row in reversed(answer["rows"]):
-        lines, columns = REPLAYED[name](answer, row)
-        if columns:
-            events += lines
-            expected.append({title: row.get(title, "") for title in columns})
-    result = evaluate(answer["query"], events).as_strings()
+    query, (events, expected) = ANSWERS[name]["query"], REPLAYED[name]
+    result = evaluate(query, events).as_strings()
     chosen = [
         [{title: row.get(title, "") for title in wanted} for row in result] for wanted in expected
     ]
-    if " by bin" in answer["query"] or name == "moved-hours":
+    if " by bin" in query or name == "moved-hours":
         assert [rows[-1 - place] for place, rows in enumerate(chosen)] == expected
     assert all(wanted in rows for wanted, rows in zip(expected, chosen, strict=True))
     assert len(result) == len(expected) > 0

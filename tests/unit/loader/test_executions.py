@@ -17,9 +17,9 @@ from tests.aws_answers import ANSWERS
 from tests.contract.synthetic import RECORD as AGREED
 from tests.fakes.simulated_athena import SimulatedAthena
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS
+from tests.fakes.sweeps import ESTIMATE, Stack
 from tests.unit.conftest import go_by_clock_of
 from tests.unit.loader.queries_experiment import QUERIES, QUERY
-from tests.unit.sweep.test_sweep_run import ESTIMATE, Stack
 
 STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512}
 STACK |= {"concurrency_value": 1, "experiment_tag": "a tag", "queue_name": "q"}

@@ -11,22 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import EXPERIMENTS
-from loader import collecting, flood
-from loader.drain import drain, wait_for_round
-from loader.sqs.outcome import Accepted, Outcome
+from loader import flood
+from loader.sqs.outcome import Outcome
 from stampede.errors import RunError, UsageError
 from stampede.planning.plan import share_of_round, with_rounds
 from stampede.runs.account import check
-from stampede.runs.description import RunDescription
-from stampede.runs.folder import RunFolder
-from stampede.sweep import sweep as sweep_run
-from stampede.sweep.sweep import SweepRun
-from tests.fakes.own_sleep import replace_sleep
-from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+from tests.fakes.simulated_aws import SimulatedAws, record
+from tests.fakes.sweeps import sweeps_of
 from tests.unit.loader.reads_experiment import READS
 from tests.unit.loader.shares_experiment import SHARES
 from tests.unit.plans import plan
-from tests.unit.sweep.test_sweep_run import ESTIMATE, Stack
 
 TWO_CELLS = "memory_size=1024 dataset=large threads=1,30 concurrency_value="
 
@@ -100,55 +94,19 @@ def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
 
 
 @pytest.fixture
-def folder(tmp_path):
-    return RunFolder.create(tmp_path, "r")
-
-
-@pytest.fixture
-def aws(monkeypatch):
-    outputs = {
-        "memory_size": 1024,
-        "method": "stream",
-        "sink": "discard",
-        "object_key": "k",
-        "queue_name": "q",
-    }
-    stack = SimulatedAws("aws", OUTPUTS | outputs | {"timeout_s": 60, "visibility_timeout_s": 5400})
-    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + stack.now_s)
-    replace_sleep(monkeypatch, sweep_run, stack.sleep)
-    return stack
-
-
-@pytest.fixture
 def sweep(aws, folder, monkeypatch):
     """Runs the sweep of two cells of one stack; `happen(aws, body)` says what becomes of a
     message."""
-    monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)
-    monkeypatch.setattr(sweep_run, "put_objects", lambda *_: None)
-    clocked = {"clock": aws.clock, "sleep": aws.sleep}
-    for name, wait in {"drain": drain, "wait_for_round": wait_for_round}.items():
-        monkeypatch.setattr(sweep_run, name, lambda *a, wait=wait, **o: wait(*a, **o, **clocked))
-    monkeypatch.setattr(
-        SimulatedAws, "purge_queue", lambda self, QueueUrl: self.hidden.clear(), raising=False
-    )
-    sent = []
-
-    def send(target, queue_url, orders, accepted):
-        bodies = [json.loads(order.body) for order in orders]
-        accepted(
-            [Accepted(body["seq"], "m", EPOCH_MS + int(aws.now_s * 1000), 0) for body in bodies]
-        )
-        for body in bodies:
-            sent.append((body.get("round"), body["threads"], body["seq"], aws.now_s))
-            run.happen(aws, body)
-        return Outcome(sent=len(bodies))
-
-    monkeypatch.setattr("loader.flood.send", send)
+    make, sent = sweeps_of(aws, folder, monkeypatch), []
+    aws.outputs["visibility_timeout_s"] = 5400
 
     def run(happen, each=6, **options):
-        run.happen = happen
+        def note_and_happen(body):
+            sent.append((body.get("round"), body["threads"], body["seq"], aws.now_s))
+            happen(aws, body)
+
         made = in_rounds(f"{TWO_CELLS}1", each=each, seed=3, **options)
-        check(SweepRun(made, folder, ESTIMATE, Stack(aws), None).run())
+        check(make(made, note_and_happen)[1].run())
         return sent
 
     return run

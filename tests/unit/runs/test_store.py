@@ -6,11 +6,9 @@ import math
 import os
 import re
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
-from stampede.cell import MOST_CELLS
 from stampede.errors import UsageError
 from stampede.runs.account import account
 from stampede.runs.store import open_store
@@ -32,10 +30,10 @@ NO_JSON = "not JSON"
     [
         *(
             (ROW.strip().replace(b": 1,", value), NEEDED)
-            for value in (b': "2",', b": 2.7,", b": true,", b": null,")
+            for value in (b': "2",', b": 2.7,", b": true,")
         ),
         (ROW.strip().replace(b": 1,", b": 18446744073709551616,"), NEEDED),
-        *((ROW.strip().replace(b'"a"', value), NEEDED) for value in (b"1", b'"a\\u0000"')),
+        (ROW.strip().replace(b'"a"', b'"a\\u0000"'), NEEDED),
         (b"[1]", "not a JSON object"),
         (b'{"cell": "a"', NO_JSON),
         (b"\x00", NO_JSON),
@@ -143,20 +141,10 @@ def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, k
     "value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")]
 )
 def test_a_figure_that_cant_be_is_unknown(folder, value):
-    store = store_of(
-        folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1, "finished_at_ms": value}
-    )
-    retries = 1.5 if value == 1.5 else None
-    assert store.rows("SELECT bytes, retries, attempt FROM operations") == [
-        (None, retries, 2**53 - 1)
-    ]
-    assert open_store(folder, RUN, strict=True).rows("SELECT seq, finished_at_ms FROM records") == [
-        (1, None)
-    ]
-    columns = store.arrays("SELECT bytes, retries FROM operations")
-    assert [float(column[0]) for column in columns.values()] == pytest.approx(
-        [-1, retries or math.nan], nan_ok=True
-    )
+    store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1})
+    known = [-1, 1.5 if value == 1.5 else math.nan, 2**53 - 1]
+    columns = store.arrays("SELECT bytes, retries, attempt FROM operations")
+    assert [float(column[0]) for column in columns.values()] == pytest.approx(known, nan_ok=True)
 
 
 def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first_success_counts(
@@ -185,42 +173,15 @@ def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first
     assert [message for message, is_first in rows if not is_first] == ["1 of a"] * 4 + ["m"]
 
 
-def test_refused_lines_have_their_numbers_in_the_file_and_count_as_what_they_are(folder):
-    """A record without a time is in no figure, and its message succeeded all the same."""
-    folder.append("sent.jsonl", [GOOD, GOOD | {"seq": 1}])
-    store = store_of(
-        folder, "", "{torn", '{"a": {"b": [1]}}', seconds(None), {"seq": 2, "status": None}
-    )
-    assert re.findall(r"(?m)^records.jsonl, line (\d):", "\n".join(store.refused)) == [
-        "2",
-        "3",
-        "4",
-        "5",
-    ]
-    [counts] = account(store)
-    assert (counts.sent, counts.succeeded, counts.unaccounted) == (2, 1, 1)
+def test_a_record_without_a_time_is_in_no_figure_and_its_message_succeeded_all_the_same(folder):
+    folder.append("sent.jsonl", [GOOD | {"seq": 1}])
+    [counts] = account(store_of(folder, seconds(None)))
+    assert (counts.sent, counts.succeeded) == (1, 1)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to(__file__)])
-def test_what_isnt_a_file_is_refused(folder, make):
+def test_what_isnt_a_file_is_refused(folder):
     path = folder.path / "records.jsonl"
-    make(path)
+    os.mkfifo(path)
     with refused(r"records\.jsonl isn't a file; remove it"):
         open_store(folder, strict=True)
     assert open_store(folder).refused == [f"records.jsonl can't be read: {path} isn't a file"]
-
-
-def test_records_of_more_cells_than_any_run_has_are_refused_before_anybody_counts_them(folder):
-    row = {
-        "seq": 1,
-        "status": "ok",
-        "memory_size": 128,
-        "concurrency_limit": 1,
-        "download_time_seconds": 1.0,
-    }
-    lines = (json.dumps({"cell": str(at), **row}) for at in range(MOST_CELLS + 1))
-    (folder.path / "records.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(
-        UsageError, match="tells of 10,001 cells, and no run has more than 10,000; restore it"
-    ):
-        open_store(folder)

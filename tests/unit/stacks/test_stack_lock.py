@@ -69,9 +69,6 @@ def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, m
     (state_dir / "infra" / "terraform.tfstate").write_text(json.dumps(state))
     monkeypatch.setattr(stack, "FOLDER", state_dir)
     assert (stack.applied_queues(), stack.applied_queues(half_made=True)) == (["a", "b"], ["b"])
-    monkeypatch.setattr(ministack, "running", lambda _: None)
-    # the sweep starts another emulator, with an empty state
-    assert checks.free_stack("local").status == OK
     monkeypatch.setattr(ministack, "running", lambda _: "an emulator")
     finding = checks.free_stack("local")
     assert (
@@ -79,11 +76,3 @@ def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, m
         and "2 resources" in finding.found
         and "emulator stop" in finding.way_out
     )
-
-
-def test_the_owner_is_noted_until_the_stack_is_gone(state_dir):
-    assert stack_lock.owner("local") == {}
-    stack_lock.own("local", "r", started_emulator=True)
-    assert stack_lock.owner("local") == {"run_id": "r", "started_emulator": True}
-    stack_lock.disown("local")
-    assert stack_lock.owner("local") == {}

@@ -17,8 +17,8 @@ from stampede.sweep import server_side
 from tests.fakes import applied
 from tests.fakes.logs import FakeLogs
 from tests.fakes.simulated_aws import SimulatedAws
-from tests.unit.insights.access_log_lines import ROLE
 
+ROLE = "stampede-download-us-east-1"
 SENT_MS = 1_795_341_600_000
 OUTPUTS = {
     "region": "us-east-1",
@@ -58,30 +58,17 @@ def run_of_two(folder):
 @pytest.fixture
 def query(tmp_path, monkeypatch):
     monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "b")
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "a")
+    verb = ["query", "server_side", "--format", "json", "--run", "r", "--results-dir"]
 
     def ask(stub, **outputs):
-        applied.apply(
-            monkeypatch,
-            tmp_path,
-            {name: value for name, value in (OUTPUTS | outputs).items() if value},
-        )
+        written = {name: value for name, value in (OUTPUTS | outputs).items() if value}
+        applied.apply(monkeypatch, tmp_path, written)
         with stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            return main(
-                [
-                    "query",
-                    "server_side",
-                    "--format",
-                    "json",
-                    "--run",
-                    "r",
-                    "--results-dir",
-                    str(tmp_path),
-                ]
-            )
+            return main([*verb, str(tmp_path)])
 
     return ask
 
@@ -213,19 +200,20 @@ def test_the_doctor_says_whether_s3_will_tell(target, settings, status, words):
 
 
 def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
-    def estimate(*settings):
-        swept = ["concurrency_value=1", "memory_size=1024", *settings]
-        estimated = cost.estimate(
-            make_plan(EXPERIMENTS["download"], "aws", swept, messages_per_concurrency=10)
+    swept = ["concurrency_value=1", "memory_size=1024", "server_side_proof="]
+    plans = (
+        make_plan(
+            EXPERIMENTS["download"],
+            "aws",
+            [*swept[:2], swept[2] + is_on],
+            messages_per_concurrency=10,
         )
-        return estimated.total_s, {
-            item.what: item for item in estimated.items if "access log" in item.what
-        }
-
-    (without_s, off), (with_s, own) = estimate(), estimate("server_side_proof=true")
-    assert with_s == pytest.approx(without_s + server_side.WAIT_S)
-    lines, scans = own["S3 access log lines"], own["scans of access log lines"]
-    assert (len(off), len(own)) == (0, 3)
+        for is_on in ("false", "true")
+    )
+    off, on = map(cost.estimate, plans)
+    assert on.total_s == pytest.approx(off.total_s + server_side.WAIT_S)
+    gb = {item.what: item.quantity for item in on.items if item not in off.items}
     # 10 downloads of a HEAD and 128 parts, and 67 requests that put the object: 1.5 KiB each.
-    assert lines.quantity == pytest.approx((10 * 129 + 67) * 1536 / 2**30)
-    assert lines.usd_per_unit == 0.5 and scans.quantity == pytest.approx(11 * lines.quantity)
+    lines = (10 * 129 + 67) * 1536 / 2**30
+    assert gb["S3 access log lines"] == pytest.approx(lines)
+    assert gb["scans of access log lines"] == pytest.approx(11 * lines)

@@ -1,13 +1,11 @@
 """Whose stack a sweep takes, what runs beside it, and that it goes, or that what stays is said."""
 
-import argparse
 import contextlib
 from types import SimpleNamespace
 
 import pytest
 
 from experiments import EXPERIMENTS
-from stampede.cli.verbs import emulator as verb
 from stampede.emulator import hosts, ministack, stack
 from stampede.errors import RunError, UsageError
 from stampede.stacks import stack_lock
@@ -189,11 +187,6 @@ def test_an_emulator_that_has_something_of_the_users_own_is_no_sweeps_to_stop(
     made = SweptStack("local", "r", keep=False, take_over=True)
     made.is_guest = is_guest
     assert made._start_emulator() is not is_guest
-
-
-def test_emulator_stop_ends_the_hosts_while_there_is_a_queue_for_their_messages(calls):
-    assert verb.run(argparse.Namespace(action="stop", apply=False, set=[])) == 0
-    assert calls == ["stop hosts", "stop emulator"]
 
 
 @pytest.mark.parametrize("is_first", [True, False])
