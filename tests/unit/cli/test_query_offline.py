@@ -104,12 +104,10 @@ def test_csv_and_a_table_have_what_the_service_prints_and_json_every_digit(
 @pytest.mark.parametrize(
     ("file", "content", "words"),
     [
-        ("log.jsonl", b"not json\n", "line 1"),
         ("log.jsonl", line(0).encode() + b'{"timestamp": 5, "mess', "line 2"),
         ("log.jsonl", b'{"timestamp": 5, "message": "\xff"}\n', "UTF-8"),
         ("log.jsonl", b"PAR1 and no more", "Parquet"),
         ("q.cwli", b"fields a\n| pattern @message", "line 2, column 3"),
-        ("q.cwli", b"\xff\xfe", "UTF-8"),
         ("log.jsonl", "".join(map(line, range(10_001))).encode(), "limit"),
     ],
 )
