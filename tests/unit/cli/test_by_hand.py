@@ -68,22 +68,9 @@ def test_a_flood_by_hand_takes_the_first_of_the_matrix_or_what_it_is_told(
     assert f"would send {count} to" in done.err
 
 
-def test_a_flood_by_hand_of_queries_shows_what_athena_would_be_asked_and_has_it_carried_out(
-    by_hand, monkeypatch
-):
-    calls = []
-
-    def carry_out(*arguments, **more):
-        calls.append((*arguments[2:], more))
-        return Outcome(sent=2)
-
-    monkeypatch.setattr("loader.executions.carry_out", carry_out)
+def test_a_dry_run_of_queries_shows_what_athena_would_be_asked(by_hand):
     done = by_hand("queries", "flood", "--dry-run", operation="count")
-    assert (done.status, done.out, calls) == (0, f"{QUERY.sql}\n", [])
-    assert by_hand("queries", "flood", "--cell", "a", operation="count").status == 0
-    [(cell, count, execution, more)] = calls
-    assert (cell, count, execution, more["share"](0)["objects"]) == ("a", 2, QUERY, 7)
-    assert more["order"] == {"parallel_limit": 10, "object_count": 7}
+    assert (done.status, done.out) == (0, f"{QUERY.sql}\n")
 
 
 @pytest.mark.parametrize(
@@ -161,10 +148,7 @@ def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_se
     )
 
 
-@pytest.mark.parametrize("command", [("emulator", "start", "--apply"), ("sweep", "download")])
-def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(
-    command, monkeypatch, stampede
-):
+def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(monkeypatch, stampede):
     old = Finding(
         "terraform",
         PROBLEM,
@@ -173,5 +157,5 @@ def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(
     )
     monkeypatch.setattr(machine, "terraform", lambda: old)
     monkeypatch.setattr(embedded, "start", lambda **_: pytest.fail("it was started"))
-    done = stampede(*command)
+    done = stampede("emulator", "start", "--apply")
     assert (done.status, "1.9 or newer is needed" in done.err) == (2, True)

@@ -177,7 +177,6 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
     ("code", "words"),
     [
         ("LimitExceededException", "too many queries are running"),
-        ("MalformedQueryException", "in the words of the service"),
         ("ExpiredTokenException", "doesn't accept these credentials"),
         ("AccessDeniedException", "logs:StartQuery"),
     ],

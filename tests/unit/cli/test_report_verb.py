@@ -45,7 +45,6 @@ def test_a_run_prints_its_table_and_its_answer_and_what_is_missing(run, stampede
         ("r1 r1 --format csv", "--format csv"),
         ("r1 r1 r1", "twice"),
         ("r1 --fail-on slower", "--fail-on"),
-        ("results/r1/run.json", "results/r1/run.json"),
         ("results", "results"),
     ],
 )
@@ -75,14 +74,8 @@ def test_a_job_that_watches_a_number_hears_by_the_status_where_the_last_run_is_s
         True,
     ), done.err
     assert stampede("report", *runs).status == 0
-
-
-def test_a_comparison_prints_its_answer_and_what_is_missing(run, stampede):
-    other = synthetic.write(run.parent / "r2", EXPERIMENTS["download"], ONE_CELL)
-    (other / "accounting.json").unlink()
-    done = stampede("report", "r1", "r2", "--output", "c.html")
-    assert (done.status, "1.00 times as fast" in done.out) == (0, True)
-    assert "B: accounting.json is missing" in done.err and Path("c.html").exists()
+    done = stampede("report", *runs[:2], "--output", "c.html")
+    assert (done.status, "times as fast" in done.out, Path("c.html").exists()) == (0, True, True)
 
 
 @pytest.fixture

