@@ -156,7 +156,7 @@ measured: $(READY) ## Times and tables of README and docs/, from sweeps with the
 	$(BIN)/python -m tests.measured $(FOLDERS)
 
 .PHONY: release-check
-release-check: $(READY) ## Every command of README and docs/, typed in a fresh clone of this commit (about 40 minutes)
+release-check: $(READY) ## The commands of README and docs/ that need no AWS, typed in a fresh clone of this commit (about 40 minutes)
 	$(BIN)/python -m tests.release_check
 
 .PHONY: bench

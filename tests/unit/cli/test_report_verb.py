@@ -166,6 +166,6 @@ def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path, s
     sent.write_text(sent.read_text().replace("}\n", ', "sent_at_ms": 1}\n'))
     verbs = (["report", "r"], ["sweep", "--resume", "r"])
     assert [stampede(*verb).status for verb in verbs] == [0, 0]
-    records = list(folder.rows("records.jsonl"))
-    folder.rewrite("records.jsonl", records[: len(records) // 2])
+    events = list(folder.rows("log_events.jsonl"))
+    folder.rewrite("log_events.jsonl", events[: len(events) // 2])
     assert [stampede(*verb).status for verb in verbs] == [1, 1]
