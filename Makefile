@@ -104,7 +104,7 @@ check: $(READY) $(TFLINT) $(CHECKOV) $(CFN_LINT) ## Lint and static checks of Py
 	$(CHECKOV) --config-file infra/.checkov.yaml
 	$(CFN_LINT) infra/modules/s3_files/*.yaml
 	@$(MAKE) --no-print-directory docs CURRENT=--output-check
-	$(BIN)/python -m tests.evidence --check
+	$(BIN)/pytest tests/unit/test_evidence.py -k current
 
 # terraform-docs is a Go tool with pins of its own; Go builds it once (half a minute) and keeps it in its own cache.
 TERRAFORM_DOCS := go -C docs/terraform-docs tool terraform-docs ../../infra
@@ -156,7 +156,7 @@ measured: $(READY) ## Times and tables of README and docs/, from sweeps with the
 	$(BIN)/python -m tests.drawn $(FOLDERS)
 
 .PHONY: release-check
-release-check: $(READY) ## Every command of README and docs/, typed in a fresh clone of this commit (about 40 minutes)
+release-check: $(READY) ## The commands of README and docs/ that need no AWS, typed in a fresh clone of this commit (about 40 minutes)
 	$(BIN)/python -m tests.release_check
 
 .PHONY: bench

@@ -34,11 +34,6 @@ def commands(document: Path) -> Iterator[Command]:
                     yield Command(document.name, re.sub(r"\s+", " ", text).strip())
 
 
-def without_links(markdown: str) -> str:
-    """The text that a reader sees: `[this](there)` is `this`."""
-    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", markdown)
-
-
 def every_command() -> list[Command]:
     """Those of README, CONTRIBUTING and docs/."""
     return [command for document in DOCUMENTS for command in commands(document)]

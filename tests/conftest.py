@@ -86,9 +86,5 @@ def pytest_unconfigure():
     gc.unfreeze()
 
 
-def pytest_configure(config):
-    config.pluginmanager.import_plugin("tests.closing_line")
-
-
 def pytest_xdist_make_scheduler(config, log):
     return FilesTogether(config, log)

@@ -103,63 +103,60 @@ SHARED: dict[str, dict[str, Any]] = {
         "a run, by its id or its folder (default: the newest in --results-dir)", "RUN"
     ),
     "--order": _option(
-        "set a key of the message that the experiment leaves open; may be repeated (default: the "
-        "first of its matrix)",
+        "set a key of the message; may be repeated (default: the first of the matrix)",
         "KEY=VALUE",
         action="append",
         default=[],
     ),
     "--payload": _option(
-        "JSON file that is the body of every message, for an experiment with a function of your "
-        'own; or a list of objects with "payload" and "weight", of which each message gets one '
-        "(default: {})",
+        "JSON file with the body of every message of your own function, or a list of objects with "
+        "payload and weight to draw from (default: {})",
         "FILE",
         path,
     ),
     "--deadline-s": _option(
-        "stop waiting after this time, and report what is stuck (default: when nothing has "
-        "changed for max_receive_count + 1 visibility timeouts and 10 minutes)",
+        "report what is stuck after this time (default: after max_receive_count + 1 visibility "
+        "timeouts and 10 minutes without a change)",
         "SECONDS",
         seconds,
     ),
     "--budget-usd": _option(
-        "the most that it may cost, by the estimate (default: no limit)", "USD", dollars
+        "the most that the estimate may be (default: no limit)", "USD", dollars
     ),
 }
 # Those of a plan. Without a value each is None, as --resume refuses each that was given.
 PLAN: dict[str, dict[str, Any]] = {
     "--set": _option(
-        "set a Terraform variable or a key of the message, several values to sweep; may be "
-        "repeated (default: the experiment's matrix)",
+        "set or sweep a Terraform variable or a key of the message; may be repeated (default: the "
+        "matrix)",
         "VARIABLE=V1[,V2...]",
         action="append",
     ),
     "--messages-per-concurrency": _option(
-        "messages, or batches of batch_size, per unit of concurrency, or messages per slice of a "
-        "set of objects (default: the experiment's number)",
+        "messages, or full batches, for each of N, or for each slice of objects (default: the "
+        "experiment's number)",
         "N",
         positive_int,
     ),
     "--warm-up-per-concurrency": _option(
-        "messages per unit of concurrency that are sent first and left out of all figures "
-        "(default: 0)",
+        "messages for each of N that are sent first and not counted (default: 0)",
         "N",
         whole_number,
     ),
     "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
     "--rounds": _option(
-        "interleave the cells that share a stack, each in N parts; 1 runs one cell after the "
-        "other (default: a round for each message at concurrency 1, else 5)",
+        "interleave the cells that share a stack, each in N parts (default: a round for each "
+        "message at concurrency 1, else 5)",
         "N",
         positive_int,
     ),
     "--seed": _option(
-        "seed of the order in which cells run, and of the model's random numbers (default: 1)",
+        "seed of the order of cells and of the model (default: 1)",
         "N",
         whole_number,
     ),
     "--start-barrier-s": _option(
-        "start all operations at once, this long after the flood (default: start without waiting)",
+        "start all operations at once, this long after the flood (default: no barrier)",
         "SECONDS",
         seconds,
     ),
@@ -175,9 +172,8 @@ def add(parser: Any, *names: str, **changes: Any) -> None:
 def add_stack(parser: argparse.ArgumentParser) -> None:
     """Declare the --target of a verb that works on an applied stack."""
     stacks = (
-        "local is the embedded AWS; aws is the account of this shell's AWS configuration, or the "
-        "endpoint that AWS_ENDPOINT_URL names (default: $STAMPEDE_TARGET, else the only stack "
-        "that is applied)"
+        "the embedded AWS, or the account or AWS_ENDPOINT_URL of this shell (default: "
+        "$STAMPEDE_TARGET, else the only stack that is applied)"
     )
     default = os.environ.get("STAMPEDE_TARGET") or None
     parser.add_argument(

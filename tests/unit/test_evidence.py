@@ -26,7 +26,6 @@ REPLAYS = [
 def test_every_row_has_an_id_of_its_own_code_that_is_there_and_a_proof_or_what_is_open():
     assert len(ROWS) == len(BOOK["assumption"])
     for row in ROWS.values():
-        assert row["text"].endswith((".", ")"))
         assert (
             row["code"] and [file for file in row["code"] if not (ROOT / file).is_file()] == []
         ), row["id"]
@@ -35,12 +34,6 @@ def test_every_row_has_an_id_of_its_own_code_that_is_there_and_a_proof_or_what_i
             for name in row.get("recorded", ())
             if name not in ANSWERS and not (FOLDER / name).exists()
         ] == []
-        assert all(
-            re.fullmatch(r"[\w-]+/[^\s<>]+\.html", path) for path in row.get("documented", ())
-        ), row["id"]
-        assert all(
-            re.fullmatch(r"https://[\w.-]+/[^\s<>]+", url) for url in row.get("reported", ())
-        ), row["id"]
 
 
 def test_every_recorded_answer_is_replayed_by_a_test_or_its_absence_is_explained():
@@ -52,14 +45,10 @@ def test_every_recorded_answer_is_replayed_by_a_test_or_its_absence_is_explained
     assert [name for name in UNUSED if name not in ANSWERS] == []
 
 
-def test_what_a_function_may_open_and_start_is_within_what_was_recorded():
-    limits = ANSWERS["lam-71"]["answer"]["fields"]
+def test_what_a_function_may_start_is_within_what_was_recorded():
     text = (ROOT / "functions/filesystem/copy_order.py").read_text()
-    assert int(re.search(r"(?m)^MOST_THREADS = (\d+)", text)[1]) < limits["RLIMIT_NPROC"][0]
-    text = (ROOT / "functions/transfer/internal/express/order.go").read_text()
-    assert (
-        int(re.search(r"largestParallel\s*= (\d+)", text)[1]) < limits["RLIMIT_NOFILE"][0] == 1024
-    )
+    most = int(re.search(r"(?m)^MOST_THREADS = (\d+)", text)[1])
+    assert most < ANSWERS["lam-71"]["answer"]["fields"]["RLIMIT_NPROC"][0]
 
 
 def test_the_page_is_current_and_leads_with_what_is_not_proven():

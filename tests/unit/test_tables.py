@@ -71,7 +71,14 @@ TABLE = Table(
 )
 
 
-def test_files_of_a_table_have_every_digit_and_are_safe_in_a_spreadsheet():
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "-x", "\tx"])
+def test_a_csv_for_people_has_no_formula(capsys, text):
+    print_rows([{"package": text, "n": -1}], "csv")
+    [row] = csv.DictReader(io.StringIO(capsys.readouterr().out))
+    assert row == {"package": f"'{text}", "n": "-1"}
+
+
+def test_files_of_a_table_have_every_digit():
     rows = list(csv.DictReader(io.StringIO(TABLE.csv())))
     assert list(rows[0].values()) == ["'=a|b", "0.30000000000000004", "1000", "0.0000001"]
     assert rows[1]["seconds"] == rows[1]["exact"] == ""

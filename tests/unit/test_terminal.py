@@ -1,14 +1,10 @@
 """Colour and live progress on a terminal; plain text in a pipe, and with NO_COLOR."""
 
 import contextlib
-import csv
-import io
 import os
 import pty
 import subprocess
 import sys
-
-import pytest
 
 from stampede import progress, tables, terminal
 from stampede.cli.command_line import main
@@ -94,11 +90,3 @@ def test_what_a_terminal_would_obey_of_anybodys_words_is_shown(monkeypatch, caps
     written = capsys.readouterr()
     assert set(obeyed) & set(written.out + written.err) <= set("]52;c;cm0=[2J31m")
     assert " done\n\tend\n" in written.out
-
-
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1;x", "-x", "@SUM(1)", "\tx"])
-def test_a_csv_for_people_has_no_formula(capsys, text):
-    tables.print_rows([{"package": text, "n": -1}], "csv")
-    assert list(csv.DictReader(io.StringIO(capsys.readouterr().out))) == [
-        {"package": f"'{text}", "n": "-1"}
-    ]

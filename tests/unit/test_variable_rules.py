@@ -34,14 +34,11 @@ def test_types_and_defaults_are_those_of_terraforms_variables():
             rule = RULES[name.strip('"')]
             assert rule.type == re.match(r"(?:\$\{)?(\w+)", body["type"])[1], name
             assert rule.default == hcl.plain(body.get("default")), name
+            assert rule.allows(rule.default), name
             assert hcl.plain(body.get("nullable", True)) == (rule.default is None), name
             assert rule.experiment == path.stem.partition("variables_")[2], name
     declared = "".join(path.read_text() for path in INFRA.glob("*.tf"))
     assert set(re.findall(r'(?m)^variable "(\w+)"', declared)) == RULES.keys()
-
-
-def test_every_default_keeps_its_rule():
-    assert [name for name, rule in RULES.items() if rule.refusal(rule.default)] == []
 
 
 NUMBER = {"type": "number", "rule": "must be 1 to 3"}
@@ -52,7 +49,6 @@ POLLERS = RULES["provisioned_pollers"]
     ("rule", "allowed", "refused"),
     [
         (Rule(**NUMBER, least=1, most=3), (1, 3, 2.0, None), (0, 4, 1.5, True, "2")),
-        (Rule(**NUMBER, least=1), (1, 10**9), (0,)),
         (Rule(choices=("keep", "drop"), null_means=("copy",)), ("keep", "copy"), ("Keep", "", 1)),
         (
             Rule(matches="^[a-z-]+$", never="^xn--", longest=5),
@@ -70,10 +66,8 @@ POLLERS = RULES["provisioned_pollers"]
             ({"minimum": 2, "maximum": 2}, None),
             (
                 5,
-                [2, 20],
                 {"minimum": 2},
                 {"minimum": 2, "maximum": 2.5},
-                {"minimum": None, "maximum": 2},
             ),
         ),
     ],
@@ -81,9 +75,6 @@ POLLERS = RULES["provisioned_pollers"]
 def test_a_value_keeps_a_rule_or_breaks_it(rule, allowed, refused):
     assert all(map(rule.allows, allowed)) and not any(map(rule.allows, refused))
     assert all(", got " in rule.refusal(value) for value in refused)
-
-
-def test_no_value_of_an_environment_is_named():
     assert "secret" not in RULES["environment"].refusal({"AWS_REGION": "secret"})
 
 

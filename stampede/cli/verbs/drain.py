@@ -37,9 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     add(parser, "--run", "--deadline-s", "--results-dir", "--format")
     redelivery = (
-        "wait until SQS redelivers messages in flight without a record, up to max_receive_count "
-        "visibility timeouts (default: stop once no record can come before that, and count them "
-        "as unanswered)"
+        "wait until SQS redelivers messages without a record (default: count them as unanswered)"
     )
     parser.add_argument("--wait-for-redelivery", action="store_true", help=redelivery)
 

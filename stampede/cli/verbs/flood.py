@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    count = (
-        "how many messages to send (default: the experiment's number x the stack's "
-        "concurrency_value x batch_size)"
-    )
+    count = "how many messages to send (default: the experiment's number x N x batch_size)"
     parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
     add(
         parser,
@@ -49,10 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="RUN_ID",
         help="add to this run, or give a new run this id (default: a new run)",
     )
-    name = (
-        "name of the cell (default: the stack's settings, such as "
-        "memory_size=2048,concurrency_value=10)"
-    )
+    name = "name of the cell (default: the stack's settings)"
     parser.add_argument("--cell", metavar="NAME", type=cell, help=name)
     dry_run = "print a message and their count, and send nothing (default: send)"
     parser.add_argument("--dry-run", action="store_true", help=dry_run)

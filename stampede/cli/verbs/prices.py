@@ -39,14 +39,11 @@ TIMEOUTS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    region = (
-        "AWS region; a price that isn't stored for it is shown for us-east-1 (default: %(default)s)"
-    )
+    region = "AWS region; what isn't stored is shown for us-east-1 (default: %(default)s)"
     parser.add_argument("--region", metavar="NAME", default="us-east-1", help=region)
     update = (
-        "get current prices from AWS's Price List Query API (pricing:GetProducts), show the "
-        "differences and store them; its filters haven't been tried on an account (default: no "
-        "request)"
+        "ask AWS (pricing:GetProducts), show the differences and store them; untried on an account "
+        "(default: no request)"
     )
     parser.add_argument("--update", action="store_true", help=update)
     dry_run = "with --update: show the differences, store nothing (default: store)"

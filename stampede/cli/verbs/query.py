@@ -54,18 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     lines = parser.add_mutually_exclusive_group()
     add(lines, "--run")
     logs = (
-        'query exported lines {"timestamp", "message", "logStream"?} in a .jsonl, .jsonl.gz or '
-        ".parquet file, without AWS; may be repeated (default: the lines of --run)"
+        "exported lines in a .jsonl, .jsonl.gz or .parquet file; may be repeated (default: the "
+        "lines of --run)"
     )
     lines.add_argument("--logs", metavar="FILE", action="append", type=path, help=logs)
-    where = "keep only lines whose field has this value; may be repeated (default: all lines)"
+    where = "only lines with this value; may be repeated (default: all lines)"
     parser.add_argument(
         "--where", metavar="KEY=VALUE", action="append", default=[], type=condition, help=where
     )
-    export = (
-        "also write the lines as Parquet, which later queries read many times faster (default: no "
-        "export)"
-    )
+    export = "also write the lines as Parquet, for faster queries (default: no export)"
     parser.add_argument(
         "--export", metavar="FILE.parquet", type=writable_file(".parquet"), help=export
     )

@@ -18,10 +18,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stampede.cli.arguments import FORMATS, add, find_run, writable_file
 from stampede.errors import UsageError
 from stampede.progress import say
+
+if TYPE_CHECKING:
+    from stampede.report.comparison import Comparison
+    from stampede.report.history import History
 
 COMPARISON, HISTORY = Path("comparison.html"), Path("history.html")
 # Where --fail-on says so.
@@ -42,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--output", metavar="FILE.html", type=writable_file(".html"), help=output)
     slower = (
-        "end with status 3 where a cell of the last of three runs or more is slower than in the "
-        "first, by over 10 %%"
+        "status 3 where a cell is over 10 %% slower in the last of three runs or more than in the "
+        "first"
     )
     parser.add_argument("--fail-on", choices=("slower",), help=f"{slower} (default: never)")
     add(parser, "--results-dir")
@@ -53,18 +58,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Rebuild one run's folder and print its table, or set several against each other and print the
     answer; the path of the page goes to stderr. Raises UsageError."""
+    from stampede import report
+
     folders = [find_run(arguments.results_dir, run, "RUN").path for run in arguments.runs]
     if len(folders) > 1 and arguments.format != "table":
         raise UsageError(
             f"--format {arguments.format}: is for one run; the page of several has a CSV"
         )
-    if len(folders) > 2:
-        slower = _over_time(folders, arguments.output or HISTORY)
-        return SLOWER_STATUS if slower and arguments.fail_on else 0
-    if arguments.fail_on:
+    if arguments.fail_on and len(folders) < 3:
         raise UsageError(f"--fail-on: is for three runs or more, got {len(folders)}")
+    if len(folders) > 2:
+        history = report.history(folders, arguments.output or HISTORY)
+        _print_several("history", history)
+        return SLOWER_STATUS if history.slower and arguments.fail_on else 0
     if len(folders) == 2:
-        _compare(folders, arguments.output or COMPARISON)
+        compared = report.compare(folders, arguments.output or COMPARISON)
+        _print_several("comparison", compared, compared.differences)
         return 0
     if arguments.output is not None:
         raise UsageError(
@@ -91,26 +100,13 @@ def build_and_print(run_dir: Path, form: str) -> bool:
     return bool(rebuilt.problems)
 
 
-def _compare(folders: Sequence[Path], output: Path) -> None:
-    from stampede import report, terminal
+def _print_several(name: str, page: Comparison | History, differences: Sequence[str] = ()) -> None:
+    from stampede import terminal
 
-    compared = report.compare(folders, output)
-    terminal.tell(compared.headline)
-    _say_some("not like for like", compared.differences)
-    _say_some("incomplete data", compared.warnings)
-    say(f"comparison: {compared.page}")
-
-
-def _over_time(folders: Sequence[Path], output: Path) -> list[str]:
-    """Write the page of runs over time; returns the cells that are slower in the last than in the
-    first."""
-    from stampede import report, terminal
-
-    history = report.history(folders, output)
-    terminal.tell(history.headline)
-    _say_some("incomplete data", history.warnings)
-    say(f"history: {history.page}")
-    return history.slower
+    terminal.tell(page.headline)
+    _say_some("not like for like", differences)
+    _say_some("incomplete data", page.warnings)
+    say(f"{name}: {page.page}")
 
 
 def _say_some(heading: str, sentences: Sequence[str]) -> None:

@@ -105,43 +105,23 @@ per_second = checked(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, targets=["aws"])  # of this machine the model says nothing
-    parameters = (
-        "JSON list of parameters that replace the model's own, as in docs/simulate.md (default: "
-        "none)"
-    )
+    parameters = "JSON list of parameters, as in docs/simulate.md (default: the model's)"
     parser.add_argument("--parameters", metavar="FILE", type=path, help=parameters)
-    of_run = (
-        "a run of `function` that measured an invocation, with its whole batch (default: as the "
-        "example)"
-    )
+    of_run = "a run of `function` that measured an invocation (default: as the example)"
     add(parser, "--run", help=of_run)
-    account = (
-        "the account's concurrency limit, of which 100 can't be reserved (default: enough for "
-        "every cell)"
-    )
+    account = "the account's concurrency limit (default: enough for every cell)"
     parser.add_argument("--account-concurrency", metavar="N", type=positive_int, help=account)
-    quota = (
-        'the account has the quota "Network bandwidth per execution environment" (default: no, '
-        "about 0.6 Gbit/s)"
-    )
+    quota = "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)"
     parser.add_argument("--bandwidth-quota", action="store_true", help=quota)
-    crashes = (
-        "share of the invocations that crash or throw an error, 0 to 50 (default: %(default)s)"
-    )
+    crashes = "share of the invocations that crash, 0 to 50 (default: %(default)s)"
     parser.add_argument(
         "--crash-percent", metavar="PERCENT", type=crash_percent, default=0, help=crashes
     )
-    picture = (
-        "draw how many functions would run at once over time, to a .svg or .png file (default: no "
-        "picture)"
-    )
+    picture = "draw the functions at once over time, as .svg or .png (default: no picture)"
     parser.add_argument(
         "--picture", metavar="FILE", type=writable_file(".svg", ".png"), help=picture
     )
-    load = (
-        "messages a second that your own function will get: says which N carries them (default: "
-        "no load)"
-    )
+    load = "the load of your own function: says which N carries it (default: no load)"
     parser.add_argument("--messages-per-s", metavar="RATE", type=per_second, help=load)
     add(parser, "--results-dir", "--format")
 

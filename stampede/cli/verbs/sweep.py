@@ -51,16 +51,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, without="with --resume, the run's")
     add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
-    resume = "resume this run, by its id or its folder, with its stored plan (default: a new run)"
+    resume = "resume this run with its stored plan (default: a new run)"
     parser.add_argument("--resume", metavar="RUN", help=resume)
     parser.add_argument(
         "--keep",
         action="store_true",
         help="don't destroy the stack at the end (default: destroy it)",
     )
-    take_over = (
-        "use, and destroy at the end, a stack of another run or applied by hand (default: refuse)"
-    )
+    take_over = "use and destroy the stack of another run or by hand (default: refuse)"
     parser.add_argument("--take-over", action="store_true", help=take_over)
     dry_run = "print plan, duration and cost, and change nothing (default: run it)"
     parser.add_argument("--dry-run", action="store_true", help=dry_run)

@@ -22,6 +22,7 @@ from stampede.insights.events.questions import ask
 from stampede.insights.events.source import (
     BAD_INGESTION_TIME,
     BAD_TIMESTAMP,
+    BYTE_ORDER_MARK,
     LONGEST_LINE_BYTES,
     NEEDS_LOOK,
     NO_MESSAGE,
@@ -58,9 +59,7 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
             with opener(path, "rb") as file:
                 for number, line in enumerate(file, start=1):
                     if number == 1 and line.startswith((codecs.BOM_UTF8, *_UTF_16)):
-                        return EventsError(
-                            f"{path}: begins with a byte order mark; save it as UTF-8 without one"
-                        )
+                        return EventsError(BYTE_ORDER_MARK.format(path))
                     if len(line) > LONGEST_LINE_BYTES and too_long is None:
                         too_long = EventsError(f"{path}, line {number}: {_TOO_LONG}")
                     if line.strip() and (reason := _reason(line)):

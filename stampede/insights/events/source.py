@@ -7,6 +7,7 @@ in UTC) and `message`, and optionally `logStream`, `log` and `ingestionTime`. A 
 need not open the message: `parquet.export` writes them.
 """
 
+import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -60,6 +61,10 @@ class Source:
     after_look: str = ""
 
 
+# What DuckDB passes over in some statements and not in others.
+BYTE_ORDER_MARK = "{}: begins with a byte order mark; save it as UTF-8 without one"
+
+
 def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source:
     """The events as a Source that `connection` can read.
 
@@ -96,6 +101,8 @@ def form(path: Path) -> str:
             start = file.read(4)
     except OSError as error:
         raise EventsError(f"can't read {path}: {error.strerror}") from None
+    if start.startswith(codecs.BOM_UTF8):
+        raise EventsError(BYTE_ORDER_MARK.format(path))
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "none")
 
 

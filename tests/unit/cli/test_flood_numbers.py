@@ -18,12 +18,6 @@ def send(folder, cell, *seqs):
     folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in seqs])
 
 
-def test_each_cell_counts_from_zero_and_goes_on_after_its_last(folder):
-    assert first_seq(folder, "a") == 0
-    send(folder, "a", 2, 0, 1)
-    assert (first_seq(folder, "a"), first_seq(folder, "b")) == (3, 0)
-
-
 def test_behind_a_killed_flood_there_is_room_for_the_batches_that_nobody_confirmed(folder):
     send(folder, "a", *range(30))
     set_aside(folder, "a")

@@ -123,3 +123,11 @@ def test_a_pipe_or_a_device_is_refused_and_stays_what_it_is(tmp_path):
     with pytest.raises(EventsError, match="isn't a file"):
         export([event("x")], pipe)
     assert pipe.is_fifo()
+
+
+def test_a_byte_order_mark_is_refused_as_a_query_refuses_it(tmp_path):
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text('\ufeff{"timestamp": 5, "message": "a"}\n')
+    for read in (lambda: export(lines, tmp_path / "o.parquet"), lambda: evaluate("limit 1", lines)):
+        with pytest.raises(EventsError, match="byte order mark"):
+            read()
