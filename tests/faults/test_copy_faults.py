@@ -51,7 +51,6 @@ class Place:
         manifest, failed = self.folder / "manifest.csv", self.folder / "failed.jsonl"
         manifest.write_text("".join(f"{row}\n" for row in rows))
         usual = {
-            "--endpoint-url": self.front.url,
             "--region": "us-east-1",
             "--manifest": manifest,
             "--failed": failed,
@@ -68,9 +67,8 @@ class Place:
             *options,
         ]
         printed = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
-        return subprocess.Popen(
-            command, env=os.environ | (environment or KEYS), text=True, **printed
-        )
+        environment = (environment or KEYS) | {"AWS_ENDPOINT_URL": self.front.url}
+        return subprocess.Popen(command, env=os.environ | environment, text=True, **printed)
 
     def copy(self, rows, *options, **environment):
         """Run the program; gives its exit status, its summary, its words, and the rows of its file

@@ -40,7 +40,7 @@ var commonAdvice = map[string]string{
 	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency",
 	failure.NoCredentials: "S3 doesn't accept these credentials: check access key, secret " +
 		"key, session token and endpoint",
-	skewed:  "S3 refused the corrected time too: set the clock of this machine",
+	skewed:  "S3 refused the time of the request: set the clock of this machine",
 	expired: "the credentials have expired, and so have their replacements",
 	createSession + " " + failure.AccessDenied: "the role may not open a session with the " +
 		"directory bucket: it needs s3express:CreateSession for the mode",
@@ -74,12 +74,11 @@ var (
 		"AuthorizationHeaderMalformed":       failure.Settings,
 		"IllegalLocationConstraintException": failure.Settings,
 	}
-	mendable = []string{expired, refresh, skewed}
+	mendable = []string{expired, refresh}
 )
 
-// Refused names a refusal. Mended says that the same request may succeed when it is signed anew:
-// with renewed credentials, or by the clock of S3. A HEAD has no body to say with that the
-// credentials have expired.
+// Refused names a refusal. Mended says that the same request may succeed when it is signed with
+// renewed credentials. A HEAD has no body to say with that they have expired.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {

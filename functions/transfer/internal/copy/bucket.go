@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/workers"
@@ -54,14 +53,14 @@ type route struct {
 	copier   *copier
 }
 
-func openRoute(ctx context.Context, from, to account.Given, source, destination string,
-	parallel int64) (*route, error) {
-	target, err := bucket.Open(ctx, to, destination, bucket.Options{Connections: int(parallel),
-		Silence: silence, Advice: advice})
+func openRoute(ctx context.Context, region, source, destination string, parallel int64) (*route,
+	error) {
+	target, err := bucket.Open(ctx, region, destination, bucket.Options{
+		Connections: int(parallel), Silence: silence, Advice: advice})
 	if err != nil {
 		return nil, err
 	}
-	origin, err := bucket.Open(ctx, from, source, bucket.Options{Connections: sourcesAtOnce,
+	origin, err := bucket.Open(ctx, region, source, bucket.Options{Connections: sourcesAtOnce,
 		Advice: advice})
 	if err != nil {
 		return nil, err

@@ -23,15 +23,15 @@ func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testin
 	if kind, said := failure.Describe(err); kind != failure.DeadlineExceeded || !strings.Contains(said, "with 7 bytes: raise timeout_s or make the slice smaller") {
 		t.Error(err)
 	}
-	if err := r.MakeWay(soon); word(err) != failure.PreviousDownloadRunning {
+	if err := r.Await(t.Context(), nil, soon); word(err) != failure.PreviousDownloadRunning {
 		t.Error(err)
 	}
 	close(release)
 	<-ended
-	if err := r.MakeWay(soon); err != nil {
+	if err := r.Await(t.Context(), nil, soon); err != nil {
 		t.Error(err)
 	}
-	if err := r.MakeWay(time.Now()); word(err) != failure.DeadlineExceeded {
+	if err := r.Await(t.Context(), nil, time.Now()); word(err) != failure.DeadlineExceeded {
 		t.Error(err)
 	}
 }

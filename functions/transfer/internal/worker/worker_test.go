@@ -18,6 +18,7 @@ import (
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -26,8 +27,9 @@ type task func(ctx context.Context) error
 
 func (do task) Labels() *environment.Labels { return nil }
 
-func (do task) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
-	_, order := workorder.Open(body)
+func (do task) Do(ctx context.Context, message sqsevent.Message, _ io.Writer, until time.Time) (
+	*workorder.Order, record.Outcome) {
+	_, order := workorder.Open(message.Body)
 	outcome := record.Outcome{TimeKey: "elapsed_seconds", Err: do(ctx)}
 	if remaining := time.Until(until); remaining < 11*time.Hour || remaining > 12*time.Hour {
 		outcome.Err = fmt.Errorf("%v remain", remaining)
