@@ -121,7 +121,7 @@ def test_what_no_other_try_would_mend_is_an_error_at_once_with_its_word(begin, m
         # standard mode doesn't try it again
         ({"status": 429, "error_code": "TooManyRequests"}, {}, "S3Error", 0),
         ({}, {"object_bytes": MIB + 1}, "SizeMismatch", MIB),
-        ({"corrupt_body": True}, {"checksum": checksum_of(s3)}, "ChecksumMismatch", MIB),
+        ({"corrupt_body": True}, {"checksum": checksum_of(s3, method)}, "ChecksumMismatch", MIB),
         ({}, {"object_etag": '"generation-0"'}, "ObjectChanged", MIB if method == "crt" else 0),
     ):
         s3.requests.clear()
