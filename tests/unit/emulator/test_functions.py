@@ -149,8 +149,8 @@ FAIL = {
     "raises": ("def handler(e, c): raise ValueError('not 1')", "HandlerError", "ValueError: not 1"),
     "raises what can't be printed": (
         "class Odd(Exception):\n def __str__(self): return self.no\ndef handler(e, c): raise Odd",
-        "HandlerError",
-        "Odd: ",
+        "HandlerExited",
+        "no attribute 'no'",
     ),
     "raises with a long traceback": (
         "def handler(e, c): handler(e, c)",

@@ -34,11 +34,8 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 		order  string // of the last message
 		failed map[int]string
 	}{
-		"all succeed":      {task: named("")},
-		"one fails":        {task: named(`{"itemIdentifier": "message-1"}`), failed: map[int]string{1: "PartialFailure"}},
 		"two fail":         {task: named(`{"itemIdentifier": "message-0"}, {"itemIdentifier": "message-2"}`), failed: map[int]string{0: "PartialFailure", 2: "PartialFailure"}},
 		"a stranger fails": {task: named(`{"itemIdentifier": "message-1"}, {"itemIdentifier": "message-9"}`), failed: map[int]string{0: "PartialFailure", 1: "PartialFailure", 2: "PartialFailure"}},
-		"raised":           {task: task{Kind: "error"}, failed: map[int]string{0: "HandlerError", 1: "HandlerError", 2: "HandlerError"}},
 		"one isn't read":   {order: `{"seq": 2}`, failed: map[int]string{0: "WorkOrderError", 1: "WorkOrderError", 2: "WorkOrderError"}},
 	} {
 		t.Run(name, func(t *testing.T) {

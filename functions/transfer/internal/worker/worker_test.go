@@ -152,8 +152,6 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		"lines' answer is lost":   {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
 		"expired and refused put": {succeed, time.Hour, refusals{put: waitedOut}, remove, list(put, put, put, put, remove), "<nil>", retried},
 		"refused receive":         {succeed, time.Hour, refusals{receive: waitedOut}, remove, remove, "<nil>", retried},
-		"refused create":          {succeed, time.Hour, refusals{create: waitedOut}, remove, remove, "<nil>", retried},
-		"refused delete":          {succeed, time.Hour, refusals{remove: waitedOut}, list(remove, remove, remove, remove), remove, "<nil>", retried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			worker := run(t, try.beat, try.do, try.refuse, order)
