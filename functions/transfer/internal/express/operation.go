@@ -84,13 +84,11 @@ func (o *operation) Do(ctx context.Context, message sqsevent.Message, _ io.Write
 
 // begin waits until the work may begin; an error is why it may not.
 func (o *operation) begin(ctx context.Context, order *order, until time.Time) error {
-	switch asked := o.settings.Operation; {
+	switch {
 	case o.wrong != nil:
 		return o.wrong
-	case asked == count || asked == aggregate:
-		return failure.New(failure.Settings, "OPERATION %s is a query in Athena: send this function no messages", asked)
-	case order.OnlyMissing && asked != upload:
-		return failure.New(failure.WorkOrder, "only_missing is for the function with OPERATION=upload, not %s", asked)
+	case order.OnlyMissing && o.settings.Operation != upload:
+		return failure.New(failure.WorkOrder, "only_missing is for OPERATION=upload alone")
 	}
 	return o.runner.Await(ctx, order.StartAtMs, until)
 }
