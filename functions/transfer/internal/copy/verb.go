@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"stampede/transfer/internal/deadline"
@@ -22,16 +21,16 @@ import (
 // Verbs are the copies from a host.
 var Verbs = []host.Verb{{
 	Name: "copy", Run: copyVerb,
-	Does: "copies the objects of a prefix or a manifest",
+	Does: "copies the objects of a manifest",
 }}
 
 // options are those of the verb.
 type options struct {
 	Policy
-	region, source, sourcePrefix, destination, prefix string
-	manifest, failed                                  string // files
-	seconds                                           int64
-	isEmptying, isListing                             bool
+	region, source, destination, prefix string
+	manifest, failed                    string // files
+	seconds                             int64
+	isEmptying                          bool
 }
 
 func readOptions(arguments []string) (*options, error) {
@@ -64,32 +63,18 @@ func readOptions(arguments []string) (*options, error) {
 		}
 		return nil
 	})
-	flags.Func("source-prefix", "`prefix` of the keys to copy, left out of the copies'",
-		func(text string) error {
-			o.sourcePrefix, o.isListing = text, true
-			return nil
-		})
 	flags.BoolVar(&o.isEmptying, "empty-first", false,
 		"delete everything below --destination-prefix first")
 	return o, cmp.Or(host.Parse(flags, arguments), o.checkPlaces())
 }
 
-// checkPlaces refuses what would delete the sources, or copy the copies.
+// checkPlaces refuses what would delete the sources.
 func (o *options) checkPlaces() error {
-	sameBucket, isInside := o.source == o.destination, strings.HasPrefix(o.prefix, o.sourcePrefix)
 	switch {
-	case o.source == "" || o.destination == "":
-		return host.Wrong("--source-bucket or --destination-bucket is missing")
-	case (o.manifest != "") == o.isListing:
-		return host.Wrong("give either --source-prefix or --manifest")
-	case sameBucket && o.isEmptying && (o.prefix == "" || o.isListing && overlap(o.prefix,
-		o.sourcePrefix)):
-		return host.Wrong("--empty-first would delete sources: --destination-prefix %q overlaps "+
-			"them; choose another", o.prefix)
-	case sameBucket && o.isListing && isInside:
-		return host.Wrong("--destination-prefix %q is inside --source-prefix %q, so copies "+
-			"would be copied again; choose another",
-			o.prefix, o.sourcePrefix)
+	case o.source == "" || o.destination == "" || o.manifest == "":
+		return host.Wrong("--source-bucket, --destination-bucket or --manifest is missing")
+	case o.source == o.destination && o.isEmptying && o.prefix == "":
+		return host.Wrong("--empty-first would delete sources: give a --destination-prefix")
 	}
 	return nil
 }
@@ -120,24 +105,18 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	manifest, err := o.openManifest()
+	if err != nil {
+		return err
+	}
+	defer manifest.Close()
 	process.UseOneProcessor()
 	j := &job{
 		Policy: o.Policy, prefix: o.prefix, emptyFirst: o.isEmptying, seen: observe(),
-		failures: newFailures(stderr, "host", "host", 0, 1, 0),
-		nameRest: o.failed != "" && o.manifest != "",
-	}
-	if o.isListing {
-		j.list(o.sourcePrefix)
-	} else {
-		manifest, err := o.openManifest()
-		if err != nil {
-			return err
-		}
-		defer manifest.Close()
-		j.where = "the manifest"
-		j.rows = func(_ context.Context, take func(row) error) error {
+		failures: newFailures(stderr, "host", "host", 0, 1, 0), nameRest: o.failed != "",
+		where: "the manifest", rows: func(_ context.Context, take func(row) error) error {
 			return manifestRows(manifest, take)
-		}
+		},
 	}
 	j.failures.most = shownFailures
 	if o.failed != "" {

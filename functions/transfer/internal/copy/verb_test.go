@@ -64,27 +64,26 @@ func often(t *testing.T) {
 	t.Cleanup(func() { progressEvery, flushEvery = progress, flush })
 }
 
-func TestTheVerbCopiesAPrefixAndAgainCopiesNothing(t *testing.T) {
+func TestTheVerbCopiesAManifestAndAgainCopiesNothing(t *testing.T) {
 	often(t)
-	store := serve(t, 30)
-	store.Put(to, "p/old", s3test.Stored{})
-	store.Put(from, "other", s3test.Stored{})
+	store := serve(t, 1)
+	store.Put(to, "copies/old", s3test.Stored{})
 	store.Latency = 8 * time.Millisecond
-	copies := func(word string, want values, source, destination string, more ...string) {
+	rows := manifest(t, append(many(30, "source/1.mp4"), "")...)
+	copies := func(word string, want values, more ...string) {
 		asked := store.Requests.Load()
-		gives(t.Context(), t, 0, word, want, append(more, "--source-prefix", source,
-			"--destination-prefix", destination, "--parallel-limit", "1")...)
-		if asked = store.Requests.Load() - asked; asked > 31+8 {
+		gives(t.Context(), t, 0, word, want, append(more, "--manifest", rows, "--parallel-limit", "1",
+			"--destination-prefix", "copies/")...)
+		if asked = store.Requests.Load() - asked; asked > 30+8 {
 			t.Error(asked, "requests")
 		}
 	}
 	copies(" 0 failed, 0 SlowDowns, ", values{"planned": 30, "copied": 30, "failed": 0,
-		"emptied": 1, "bytes": 300}, "source/", "p/", "--empty-first")
-	if keys := store.Keys(to); len(keys) != 30 || keys[0] != "p/1.mp4" {
+		"emptied": 1}, "--empty-first")
+	if keys := store.Keys(to); len(keys) != 30 || keys[0] != "copies/0" {
 		t.Error(keys)
 	}
-	copies("", values{"planned": 31, "copied": 31}, "", "whole/")
-	copies("", values{"planned": 31, "copied": 0, "already_there": 31}, "", "whole/")
+	copies("", values{"planned": 30, "copied": 0, "already_there": 30})
 }
 
 func TestAManifestIsRowsWithEncodedKeysOrAnError(t *testing.T) {
@@ -151,9 +150,10 @@ func TestFewOfManyFailedRowsAreShownAndTheLastLineSaysWhyTheyFailed(t *testing.T
 }
 
 func TestTheVerbStopsAfterItsSeconds(t *testing.T) {
-	serve(t, 300).Latency = 20 * time.Millisecond
-	began := time.Now()
-	said := gives(t.Context(), t, 0, "", nil, "--source-prefix", "", "--seconds", "1", "--parallel-limit", "2")
+	serve(t, 1).Latency = 20 * time.Millisecond
+	rows, began := manifest(t, append(many(300, "source/1.mp4"), "")...), time.Now()
+	said := gives(t.Context(), t, 0, "", nil, "--manifest", rows, "--seconds", "1",
+		"--parallel-limit", "2")
 	if copied := said.answer["copied"].(float64); copied == 0 || copied > 120 || time.Since(began) > 5*time.Second {
 		t.Error(said, time.Since(began))
 	}
@@ -171,19 +171,16 @@ func TestMoreCallsThanThisProcessMayOpenFilesAreCapped(t *testing.T) {
 }
 
 func TestAWrongCommandLineOrSettingIsOneLineAndStatus2(t *testing.T) {
-	listing, within := []string{"--source-prefix", "a/"}, []string{"--destination-bucket", from, "--destination-prefix", "a/b/"}
 	serve(t, 0)
+	rows := []string{"--manifest", manifest(t, "a,b\n")}
 	for word, arguments := range map[string][]string{
-		"--source-prefix or --manifest": nil,
-		"--parallel-limit":              {"--source-prefix", "a/", "--parallel-limit", "0"},
-		"--empty-first":                 append(within, "--source-prefix", "a/", "--empty-first"),
-		"is inside":                     append(within, listing...),
-		`prefix "a/b/" overlaps`:        append(within, "--source-prefix", "", "--empty-first"),
-		"would delete sources":          {"--destination-bucket", from, "--manifest", "m", "--empty-first"},
-		"--manifest nowhere":            {"--manifest", "nowhere"},
-		"isn't a file":                  {"--manifest", os.DevNull},
-		"--failed nowhere/f":            append(listing, "--failed", "nowhere/f"),
-		"AWS_ENDPOINT_URL_S3":           listing,
+		"--manifest is missing": nil,
+		"--parallel-limit":      append(rows, "--parallel-limit", "0"),
+		"--manifest nowhere":    {"--manifest", "nowhere"},
+		"isn't a file":          {"--manifest", os.DevNull},
+		"would delete sources":  append(rows, "--destination-bucket", from, "--empty-first"),
+		"--failed nowhere/f":    append(rows, "--failed", "nowhere/f"),
+		"AWS_ENDPOINT_URL_S3":   rows,
 	} {
 		if word == "AWS_ENDPOINT_URL_S3" {
 			t.Setenv(word, "ftp://h")
