@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -37,7 +36,8 @@ var commonAdvice = map[string]string{
 	failure.ObjectChanged: "the object was replaced while it was read: don't change it " +
 		"during a run",
 	failure.ChecksumMismatch: "S3 received different bytes than were sent: try again",
-	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency",
+	failure.SlowDown: "S3 throttled every attempt: lower parallel_limit or the " +
+		"concurrency, or use an adaptive pace",
 	failure.NoCredentials: "S3 doesn't accept these credentials: check access key, secret " +
 		"key, session token and endpoint",
 	skewed:  "S3 refused the time of the request: set the clock of this machine",
@@ -129,15 +129,11 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 
 // ofNetwork names what ended a request without an answer.
 func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
-	var unknown *net.DNSError
 	var sent *smithyhttp.RequestSendError
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
 	switch {
-	case errors.As(err, &unknown) && unknown.IsNotFound && IsDirectory(b.Name):
-		return failure.New(failure.NoConnection, "%s: no host %s: the zone in "+
-			"EXPRESS_BUCKET_NAME must be one of AWS_REGION", operation, unknown.Name)
 	case slices.ContainsFunc(connecting,
 		func(word string) bool { return strings.Contains(err.Error(), word) }):
 		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, err)

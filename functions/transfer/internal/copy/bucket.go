@@ -31,18 +31,12 @@ var advice = map[string]string{
 	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the " +
 		"destination or use their KMS key, or the " +
 		"source doesn't exist: check the role's policy and the key",
-	copyObject + " " + failure.NoSuchKey: "the source doesn't exist: check the key, " +
-		"or upload the object",
 	copyObject + " " + failure.NoSuchBucket: "the source or the destination bucket " +
 		"doesn't exist: check the names of both buckets",
-	copyObject + " " + failure.SlowDown: "S3 throttled every attempt: lower " +
-		"parallel_limit, cap calls_per_s, or use the adaptive pace",
 	deleteObjects + " " + failure.AccessDenied: "the role needs s3:DeleteObject in the " +
 		"destination bucket",
 	headObject + " " + failure.AccessDenied: "to compare, the role needs s3:GetObject " +
 		"on source and destination, and kms:Decrypt for their keys",
-	headObject + " " + failure.NoSuchKey: "the source or the copy is gone: don't " +
-		"change either bucket during a run",
 	bucket.ListObjects + " " + failure.AccessDenied: "the role needs s3:ListBucket, or another " +
 		"account owns the bucket",
 }

@@ -38,10 +38,6 @@ const (
 	// A TLS handshake is mostly arithmetic. A thousand at once on a small share of a processor
 	// would all take as long as the thousand, and the last would be given up for lost.
 	handshakesAtOnce = 64
-	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in its documentation, this in
-	// S3's error.
-	largestCopyBytes = 5 << 30
-	tooLargeAdvice   = "one CopyObject takes at most 5 GB: copy it in parts, as \"aws s3 cp\" does"
 )
 
 // longestCall bounds a call whose answer never ends, though it is never silent. A variable for
@@ -198,7 +194,8 @@ func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	switch {
 	case said.Code == "InvalidRequest" &&
 		strings.Contains(said.Message, "maximum allowable size for a copy source"):
-		kind, advice = failure.ObjectTooLarge, tooLargeAdvice
+		kind, advice = failure.ObjectTooLarge, "one CopyObject takes at most 5 GB: copy it in "+
+			"parts, as \"aws s3 cp\" does"
 	case said.Code == "InvalidObjectState":
 		kind, advice = failure.ObjectArchived, "the source is archived: restore it before it is "+
 			"copied"

@@ -28,7 +28,7 @@ type operation struct {
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	process.UseOneProcessor()
-	o := &operation{runner: &deadline.Runner{Operation: "copy", Thing: "slice"}}
+	o := &operation{runner: &deadline.Runner{Operation: "copy"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
 		o.route, o.wrong = openRoute(ctx, o.settings.Region, o.settings.Source,
 			o.settings.Destination, LargestParallel)

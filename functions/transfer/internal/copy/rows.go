@@ -49,8 +49,6 @@ func (r row) refused(prefix string, sameBucket bool) error {
 	case sameBucket && r.Source == r.Destination:
 		return failure.New(failure.RowRefused, "source and destination are the same object: "+
 			"choose another destination key")
-	case r.Bytes > largestCopyBytes:
-		return failure.New(failure.ObjectTooLarge, "%d bytes: %s", r.Bytes, tooLargeAdvice)
 	}
 	return nil
 }

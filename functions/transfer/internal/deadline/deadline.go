@@ -18,10 +18,10 @@ const (
 	grace = time.Second
 )
 
-// Runner runs the operations of one process, one at a time. Operation and Thing are what its errors call them.
+// Runner runs the operations of one process, one at a time. Operation is what its errors call them.
 type Runner struct {
-	Operation, Thing string
-	isRunning        atomic.Bool
+	Operation string
+	isRunning atomic.Bool
 }
 
 // Await waits for the common start, if there is one, and says whether the operation may begin: not
@@ -65,7 +65,7 @@ func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64
 	case <-time.After(time.Until(deadline)):
 	}
 	stopped := failure.New(failure.DeadlineExceeded, "stopped %g s before the timeout with %d "+
-		"bytes: raise timeout_s or make the %s smaller", Margin.Seconds(), bytes(), r.Thing)
+		"bytes: raise timeout_s or order less", Margin.Seconds(), bytes())
 	cancel(stopped)
 	select {
 	case result := <-ended: // it may have come to its end first: then it is a result like any other

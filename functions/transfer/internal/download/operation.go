@@ -99,7 +99,7 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "download", Thing: "object"}}
+	o := &operation{runner: &deadline.Runner{Operation: "download"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
 		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10,
 			RequesterPays: o.settings.RequesterPays}

@@ -34,7 +34,7 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "slice", Thing: "slice"}, buckets: map[string]*bucket.Bucket{}}
+	o := &operation{runner: &deadline.Runner{Operation: "slice"}, buckets: map[string]*bucket.Bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o
 	}

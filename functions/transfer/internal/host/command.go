@@ -37,7 +37,10 @@ func (text help) Error() string { return string(text) }
 // Main runs one of the verbs and returns the exit status.
 func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr io.Writer) int {
 	name := append(arguments, "")[0]
-	err := run(ctx, verbs, name, arguments, stdout, stderr)
+	err := Wrong("the commands are %s", usage(verbs))
+	if place := slices.IndexFunc(verbs, func(v Verb) bool { return v.Name == name }); place >= 0 {
+		err = verbs[place].Run(ctx, arguments[1:], stdout, stderr)
+	}
 	var asked help
 	var wrong Usage
 	kind, message := failure.Describe(err)
@@ -57,26 +60,13 @@ func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr 
 	return status
 }
 
-func run(ctx context.Context, verbs []Verb, name string, arguments []string, stdout,
-	stderr io.Writer) error {
-	place := slices.IndexFunc(verbs, func(verb Verb) bool { return verb.Name == name })
-	if name == "--help" || name == "-h" {
-		return help(usage(verbs))
-	} else if place < 0 {
-		return Usage("there is no such command")
-	}
-	return verbs[place].Run(ctx, arguments[1:], stdout, stderr)
-}
-
+// usage names the verbs on one line.
 func usage(verbs []Verb) string {
-	lines := "transfer copies S3 objects.\n\n"
+	var lines []string
 	for _, verb := range verbs {
-		lines += fmt.Sprintf("  transfer %-8s  %s\n", verb.Name, verb.Does)
+		lines = append(lines, fmt.Sprintf("%s (%s)", verb.Name, verb.Does))
 	}
-	return lines + `
-"transfer COMMAND --help" lists its options. Credentials, region and proxies are
-looked up as the AWS CLI does.
-`
+	return strings.Join(lines, ", ")
 }
 
 // Parse reads the options of a verb.

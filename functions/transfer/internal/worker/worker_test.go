@@ -151,7 +151,6 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		"lines are dropped":       {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
 		"lines' answer is lost":   {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
 		"expired and refused put": {succeed, time.Hour, refusals{put: waitedOut}, remove, list(put, put, put, put, remove), "<nil>", retried},
-		"refused receive":         {succeed, time.Hour, refusals{receive: waitedOut}, remove, remove, "<nil>", retried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			worker := run(t, try.beat, try.do, try.refuse, order)
