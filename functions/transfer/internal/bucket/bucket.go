@@ -173,13 +173,6 @@ func Open(ctx context.Context, region, name string, options Options) (*Bucket, e
 	return b, nil
 }
 
-// Patiently returns the same bucket with tries that go on as long as S3 throttles them.
-func (b *Bucket) Patiently() *Bucket {
-	made := *b
-	made.Retry.Patient = true
-	return &made
-}
-
 // Do makes one request, once, as often as it takes. Each try counts, and an error of the SDK, or of
 // a body that is read within once, becomes a failure.Error. What is called expired is renewed once.
 func (b *Bucket) Do(ctx context.Context, counted Counter, operation string,

@@ -66,10 +66,9 @@ func openRoute(ctx context.Context, region, source, destination string, parallel
 // patiently returns the bucket for what a copy lists and reads besides its copies: as patient with
 // SlowDown as they are.
 func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
-	if p.Pace == Adaptive {
-		return b.Patiently()
-	}
-	return b
+	made := *b
+	made.Retry.Patient = p.Pace == Adaptive
+	return &made
 }
 
 // read returns a small object.
