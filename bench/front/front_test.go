@@ -67,6 +67,7 @@ func TestACopyIsAnsweredAsS3DoesAndEveryFaultIsWhatItIsCalledAndCounted(t *testi
 			"/c/z b/two+words - 200\n/c/u b/nothing - 404NoSuchKey\n/c/u nowhere/x - 404NoSuchBucket\n/b/master b/master - 400InvalidRequest\n/c/" +
 			strings.Repeat("k", 1025) + " b/master - 400KeyTooLongError", map[string]int{"copy": 9}, "b/a b+c%ä b/master b/two words c/x c/y c/z"},
 		{settings{LimitPerS: 0.01}, "/c/1 b/master - 200\n/c/2 b/master - 503SlowDown", map[string]int{"copy": 1, "slow_down": 1}, "b/master c/1"},
+		{settings{LoseAnswers: 1}, "/c/1 b/master - 0", map[string]int{"lost": 1}, "b/master c/1"},
 		{settings{DenyPrefix: "c/no"}, "/b/1 c/no/1 - 403AccessDenied\n/c/yes b/master - 200\n/c/no b/master - 403AccessDenied",
 			map[string]int{"copy": 1, "denied": 2}, "b/master c/yes"},
 	} {
