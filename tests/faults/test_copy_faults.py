@@ -49,14 +49,14 @@ class Place:
     def start(self, rows, *options, **environment):
         (self.folder / "manifest.csv").write_text("".join(f"{row}\n" for row in rows))
         usual = (
-            f"copy --endpoint-url {self.front.url} --region us-east-1 --source-bucket {BUCKET} "
+            f"copy --region us-east-1 --source-bucket {BUCKET} "
             f"--destination-bucket {BUCKET} --destination-prefix copies/ --manifest manifest.csv "
             "--failed failed.jsonl"
         )
         return subprocess.Popen(
             [programs.transfer(), *usual.split(), *options],
             cwd=self.folder,
-            env=os.environ | (environment or KEYS),
+            env=os.environ | (environment or KEYS) | {"AWS_ENDPOINT_URL": self.front.url},
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

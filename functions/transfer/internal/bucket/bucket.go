@@ -4,6 +4,7 @@
 package bucket
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,17 +12,18 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/retry"
 )
@@ -102,10 +104,36 @@ var directoryName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*--([a-z0-9]+(?:-[a-z0
 // IsDirectory tells whether the name is a directory bucket's.
 func IsDirectory(name string) bool { return directoryName.MatchString(name) }
 
+// server is the form of a server's address.
+var server = regexp.MustCompile(`^https?://[^/?#]+/?$`)
+
+// configure finds credentials, region and endpoint where AWS's own tools find them; a region that
+// is given comes first.
+func configure(ctx context.Context, region string) (aws.Config, error) {
+	loaded, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return loaded, failure.New(failure.Settings,
+			"the AWS configuration can't be read (AWS_CA_BUNDLE, AWS_PROFILE): %v", err)
+	}
+	if loaded.Region = cmp.Or(region, loaded.Region); loaded.Region == "" {
+		return loaded, failure.New(failure.Settings, "no AWS region: set AWS_REGION")
+	}
+	endpoint := cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), aws.ToString(loaded.BaseEndpoint))
+	if loaded.BaseEndpoint = nil; endpoint == "" {
+		return loaded, nil
+	}
+	if !server.MatchString(endpoint) {
+		return loaded, failure.New(failure.Settings, "AWS_ENDPOINT_URL_S3 and AWS_ENDPOINT_URL "+
+			"must be http://host:port or https://host:port, not %q", endpoint)
+	}
+	loaded.BaseEndpoint = &endpoint
+	return loaded, nil
+}
+
 // Open makes the client of a bucket; an error is of the type Settings. Missing credentials show at
 // the first request.
-func Open(ctx context.Context, where account.Given, name string, options Options) (*Bucket, error) {
-	config, err := account.Config(ctx, where)
+func Open(ctx context.Context, region, name string, options Options) (*Bucket, error) {
+	config, err := configure(ctx, region)
 	if err != nil {
 		return nil, err
 	}
@@ -145,16 +173,8 @@ func Open(ctx context.Context, where account.Given, name string, options Options
 	return b, nil
 }
 
-// Patiently returns the same bucket with tries that go on as long as S3 throttles them.
-func (b *Bucket) Patiently() *Bucket {
-	made := *b
-	made.Retry.Patient = true
-	return &made
-}
-
 // Do makes one request, once, as often as it takes. Each try counts, and an error of the SDK, or of
-// a body that is read within once, becomes a failure.Error. What is called expired is renewed once;
-// a wrong clock the SDK itself corrects.
+// a body that is read within once, becomes a failure.Error. What is called expired is renewed once.
 func (b *Bucket) Do(ctx context.Context, counted Counter, operation string,
 	once func() error) error {
 	return b.DoOn(ctx, counted, operation, func() bool { return false }, once)

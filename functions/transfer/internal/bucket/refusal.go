@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -37,10 +36,11 @@ var commonAdvice = map[string]string{
 	failure.ObjectChanged: "the object was replaced while it was read: don't change it " +
 		"during a run",
 	failure.ChecksumMismatch: "S3 received different bytes than were sent: try again",
-	failure.SlowDown:         "S3 throttled every attempt: lower parallel_limit or the concurrency",
+	failure.SlowDown: "S3 throttled every attempt: lower parallel_limit or the " +
+		"concurrency, or use an adaptive pace",
 	failure.NoCredentials: "S3 doesn't accept these credentials: check access key, secret " +
 		"key, session token and endpoint",
-	skewed:  "S3 refused the corrected time too: set the clock of this machine",
+	skewed:  "S3 refused the time of the request: set the clock of this machine",
 	expired: "the credentials have expired, and so have their replacements",
 	createSession + " " + failure.AccessDenied: "the role may not open a session with the " +
 		"directory bucket: it needs s3express:CreateSession for the mode",
@@ -74,12 +74,11 @@ var (
 		"AuthorizationHeaderMalformed":       failure.Settings,
 		"IllegalLocationConstraintException": failure.Settings,
 	}
-	mendable = []string{expired, refresh, skewed}
+	mendable = []string{expired, refresh}
 )
 
-// Refused names a refusal. Mended says that the same request may succeed when it is signed anew:
-// with renewed credentials, or by the clock of S3. A HEAD has no body to say with that the
-// credentials have expired.
+// Refused names a refusal. Mended says that the same request may succeed when it is signed with
+// renewed credentials. A HEAD has no body to say with that they have expired.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
@@ -130,15 +129,11 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 
 // ofNetwork names what ended a request without an answer.
 func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
-	var unknown *net.DNSError
 	var sent *smithyhttp.RequestSendError
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
 	switch {
-	case errors.As(err, &unknown) && unknown.IsNotFound && IsDirectory(b.Name):
-		return failure.New(failure.NoConnection, "%s: no host %s: the zone in "+
-			"EXPRESS_BUCKET_NAME must be one of AWS_REGION", operation, unknown.Name)
 	case slices.ContainsFunc(connecting,
 		func(word string) bool { return strings.Contains(err.Error(), word) }):
 		return failure.Passing(failure.NoConnection, "%s: no connection: %v", operation, err)

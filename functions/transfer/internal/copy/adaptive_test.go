@@ -173,9 +173,9 @@ func TestALimitThatHalvesDoublesOrIsNothingForAWhileIsFoundAgain(t *testing.T) {
 		for _, began := range []int{0, 15} {
 			s := simulate(limit, limit/10, copies, fast, 0).run(began)
 			s.limit, s.tokens = 0, 0
-			s.run(began + 10)
-			s.limit, s.filled = limit, time.Duration(began+10)*time.Second
-			if now := s.run(60).since(began + 17); now.through < 0.95 {
+			s.run(began + 20)
+			s.limit, s.filled = limit, time.Duration(began+20)*time.Second
+			if now := s.run(began + 32).since(began + 25); now.through < 0.8 {
 				t.Error(limit, began, now)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/workers"
@@ -32,18 +31,12 @@ var advice = map[string]string{
 	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the " +
 		"destination or use their KMS key, or the " +
 		"source doesn't exist: check the role's policy and the key",
-	copyObject + " " + failure.NoSuchKey: "the source doesn't exist: check the key, " +
-		"or upload the object",
 	copyObject + " " + failure.NoSuchBucket: "the source or the destination bucket " +
 		"doesn't exist: check the names of both buckets",
-	copyObject + " " + failure.SlowDown: "S3 throttled every attempt: lower " +
-		"parallel_limit, cap calls_per_s, or use the adaptive pace",
 	deleteObjects + " " + failure.AccessDenied: "the role needs s3:DeleteObject in the " +
 		"destination bucket",
 	headObject + " " + failure.AccessDenied: "to compare, the role needs s3:GetObject " +
 		"on source and destination, and kms:Decrypt for their keys",
-	headObject + " " + failure.NoSuchKey: "the source or the copy is gone: don't " +
-		"change either bucket during a run",
 	bucket.ListObjects + " " + failure.AccessDenied: "the role needs s3:ListBucket, or another " +
 		"account owns the bucket",
 }
@@ -54,14 +47,14 @@ type route struct {
 	copier   *copier
 }
 
-func openRoute(ctx context.Context, from, to account.Given, source, destination string,
-	parallel int64) (*route, error) {
-	target, err := bucket.Open(ctx, to, destination, bucket.Options{Connections: int(parallel),
-		Silence: silence, Advice: advice})
+func openRoute(ctx context.Context, region, source, destination string, parallel int64) (*route,
+	error) {
+	target, err := bucket.Open(ctx, region, destination, bucket.Options{
+		Connections: int(parallel), Silence: silence, Advice: advice})
 	if err != nil {
 		return nil, err
 	}
-	origin, err := bucket.Open(ctx, from, source, bucket.Options{Connections: sourcesAtOnce,
+	origin, err := bucket.Open(ctx, region, source, bucket.Options{Connections: sourcesAtOnce,
 		Advice: advice})
 	if err != nil {
 		return nil, err
@@ -73,10 +66,9 @@ func openRoute(ctx context.Context, from, to account.Given, source, destination 
 // patiently returns the bucket for what a copy lists and reads besides its copies: as patient with
 // SlowDown as they are.
 func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
-	if p.Pace == Adaptive {
-		return b.Patiently()
-	}
-	return b
+	made := *b
+	made.Retry.Patient = p.Pace == Adaptive
+	return &made
 }
 
 // read returns a small object.

@@ -31,13 +31,9 @@ type object struct {
 }
 
 // head asks for an object's size, ETag and checksum.
-func (j *job) head(ctx context.Context, b *bucket.Bucket, key, version string) (told object,
-	err error) {
+func (j *job) head(ctx context.Context, b *bucket.Bucket, key string) (told object, err error) {
 	asked := &s3.HeadObjectInput{Bucket: &b.Name, Key: &key,
 		ChecksumMode: types.ChecksumModeEnabled}
-	if version != "" {
-		asked.VersionId = &version
-	}
 	err = b.Do(ctx, j.seen, headObject, func() error {
 		answer, err := b.Client.HeadObject(ctx, asked)
 		if err == nil {
@@ -87,18 +83,17 @@ const mostSources = 1000
 
 // source is what S3 says of a row's source, or has said before.
 func (j *job) source(ctx context.Context, r row) (object, error) {
-	name := r.Source + "\x00" + r.Version
 	j.mutex.Lock()
-	told, ok := j.sources[name]
+	told, ok := j.sources[r.Source]
 	j.mutex.Unlock()
 	if ok {
 		return told, nil
 	}
-	told, err := j.head(ctx, j.from, r.Source, r.Version)
+	told, err := j.head(ctx, j.from, r.Source)
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
 	if err == nil && len(j.sources) < mostSources {
-		j.sources[name] = told
+		j.sources[r.Source] = told
 	}
 	return told, err
 }
@@ -108,7 +103,7 @@ func (j *job) source(ctx context.Context, r row) (object, error) {
 // is the time since the first try: what S3 can't compare is our copy, if it has the size and was
 // written since.
 func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
-	there, err := j.head(ctx, j.to, r.Destination, "")
+	there, err := j.head(ctx, j.to, r.Destination)
 	if err != nil {
 		return err
 	}

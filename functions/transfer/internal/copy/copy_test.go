@@ -154,13 +154,13 @@ func TestARowThatCantBeCopiedIsReportedWithItsLineAndTheOthersAreCopied(t *testi
 	slice(store, 3, "masters/1,copies/1,3", url.QueryEscape(odd)+","+url.QueryEscape(oddCopy)+"\r")
 	slice(store, 4, "masters/1,copies/2", "nonsense", "masters/1", "masters/1,copies/%zz", ",copies/3", "masters/1,copies/4,many", "",
 		"masters/missing,copies/5", "masters/secret/1,copies/6", "masters/1,masters/1", "copies/1,copies/1", "masters/1,elsewhere/1",
-		"masters/1,copies/"+strings.Repeat("x", 1018), "masters/1,copies/7,5368709121", "masters/1,copies/"+strings.Repeat("x", 60_000),
+		"masters/1,copies/"+strings.Repeat("x", 1018), "masters/1,copies/"+strings.Repeat("x", 60_000),
 		"masters/1,copies/%ff", "masters/1,copies/8")
 	f := start(t, store, "EXPERIMENT=copy_host", "DESTINATION_BUCKET_NAME="+from, "DESTINATION_PREFIX=copies/", "KEY_ORDER=straight", "MEMORY_SIZE=", "SOURCE_PREFIX=")
-	_, failed := f.gives(values{"status": "ok", "planned": 18, "copied": 4, "failed": 14, "malformed": 6, "bytes": 3, "first_slice": 3, "slices": 2,
+	_, failed := f.gives(values{"status": "ok", "planned": 17, "copied": 4, "failed": 13, "malformed": 6, "bytes": 3, "first_slice": 3, "slices": 2,
 		"instance_type": "m5a.8xlarge", "key_order": "straight", "experiment": "copy_host"}, ordered(4, ofSlices(3, 2)))
 	if failed != "4:02 MalformedRow, 4:03 MalformedRow, 4:04 MalformedRow, 4:05 MalformedRow, 4:06 MalformedRow, 4:08 NoSuchKey, "+
-		"4:09 AccessDenied, 4:10 RowRefused, 4:11 RowRefused, 4:12 RowRefused, 4:13 RowRefused, 4:14 ObjectTooLarge, 4:15 RowRefused, 4:16 MalformedRow" {
+		"4:09 AccessDenied, 4:10 RowRefused, 4:11 RowRefused, 4:12 RowRefused, 4:13 RowRefused, 4:14 RowRefused, 4:15 MalformedRow" {
 		t.Error(failed)
 	}
 	if keys := store.Keys(from); !slices.Equal(keys[:4], []string{"copies/1", "copies/2", "copies/8", oddCopy}) {
@@ -227,9 +227,6 @@ func TestWhateverS3DoesEveryRowIsCopiedOrFailedAndTheRecordSaysSo(t *testing.T) 
 		most              map[string]float64 // of what the record says
 	}{
 		"lost answers": {objects: 100, parallel: 5, s3: func(s *s3test.Store) { s.Lost = 20 }, order: once, want: values{"copied": 100, "already_there": 0}},
-		"all that passes": {objects: 100, parallel: 5, s3: func(s *s3test.Store) {
-			s.Faults = s3test.Faults{Lost: 20, Halved: 4, LateErrors: 3, Conflicts: 2, SlowDowns: 4}
-		}, order: `"retry_attempts": 11`, want: values{"copied": 100, "already_there": 0, "slowdowns": 4}},
 		"a used up quota": {objects: 30, parallel: 30, s3: after(0, 503, slowDown), order: `"retry_attempts": 6`,
 			want: values{"failed": 30, "retries": 100, "calls": 130, "slowdowns": 130, "retry_mode": "standard"}, failed: slowDown},
 		"no quota": {objects: 30, parallel: 30, s3: after(0, 503, slowDown), order: `"retry_attempts": 6, "retry_mode": "legacy"`,
@@ -252,11 +249,8 @@ func TestWhateverS3DoesEveryRowIsCopiedOrFailedAndTheRecordSaysSo(t *testing.T) 
 		}), order: once, want: values{"copied": 400, "failed": 0}},
 		"a cap": {objects: 40, parallel: 50, order: `"calls_per_s": 200`, want: values{"copied": 40, "calls_per_s_cap": 200},
 			most: map[string]float64{"calls_per_s": 250}},
-		"a cap of a pace": {objects: 40, parallel: 50, order: `"calls_per_s": 200, ` + adapting, want: values{"copied": 40}, most: map[string]float64{"calls_per_s": 250}},
 		"a wrong key": {objects: 50, parallel: 2, s3: after(20, 403, "InvalidAccessKeyId"), order: once,
 			want: values{"error_type": "NoCredentials", "error_message": "check access key", "copied": 20}},
-		"another region": {objects: 50, parallel: 2, s3: after(20, 301, "PermanentRedirect"), order: once,
-			want: values{"error_type": "SettingsError", "error_message": "AWS_REGION", "copied": 20}},
 		"no bucket": {objects: 50, parallel: 2, s3: after(20, 404, "NoSuchBucket"), order: once,
 			want: values{"error_type": "NoSuchBucket", "error_message": "both buckets", "copied": 20, "planned": nil}},
 		"no network": {objects: 3000, parallel: 20, s3: after(0, s3test.HangUp, ""), order: once,
@@ -315,7 +309,6 @@ func TestWorkThatCantBeDoneIsAnErrorThatSaysWhy(t *testing.T) {
 		{"SOURCE_PREFIX=none/", ordered(3), "NoData", "none/"},
 		{"", ordered(3, ofSlices(0, 2)), "NoSuchKey", "manifest/m/000001.csv"},
 		{"SOURCE_PREFIX=", ordered(3), "WorkOrderError", "manifest"},
-		{"", ordered(0), "WorkOrderError", "parallel_limit"},
 		{"", ordered(3, `"manifest": "m/"`, `"first_slice": 1`), "WorkOrderError", "slices"},
 		{"", ordered(3, `"pace": "fast"`), "WorkOrderError", "adaptive"},
 		{"DESTINATION_BUCKET_NAME=", ordered(3), "SettingsError", "DESTINATION_BUCKET_NAME"},
@@ -426,7 +419,7 @@ func TestTheQuotaIsTheOneThatBothLanguagesAgreedOn(t *testing.T) {
 
 func TestThePaceHearsOfSlowDown(t *testing.T) {
 	store := serve(t, 0)
-	store.SlowDowns = 1
+	store.Refuse = func(*http.Request, string, string, string) (int, string) { return 503, slowDown }
 	seen, rate := observe(), newAdaptive(0)
 	j := &job{route: start(t, store).route, seen: seen, pacer: &pacer{began: seen.began, rate: rate}}
 	if _ = j.try(t.Context(), &tries{}); rate.phase != measuring {

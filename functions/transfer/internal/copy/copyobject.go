@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -39,10 +38,6 @@ const (
 	// A TLS handshake is mostly arithmetic. A thousand at once on a small share of a processor
 	// would all take as long as the thousand, and the last would be given up for lost.
 	handshakesAtOnce = 64
-	// LargestCopyBytes is the most that one CopyObject takes: 5 GB in its documentation, this in
-	// S3's error.
-	largestCopyBytes = 5 << 30
-	tooLargeAdvice   = "one CopyObject takes at most 5 GB: copy it in parts, as \"aws s3 cp\" does"
 )
 
 // longestCall bounds a call whose answer never ends, though it is never silent. A variable for
@@ -60,7 +55,6 @@ type copier struct {
 	source  string      // of the empty key
 	header  http.Header // of every request
 	signer  *v4.Signer
-	clock   atomic.Int64  // ns by which S3's time is ahead of this machine's
 	opening chan struct{} // calls that may not have their connection yet
 }
 
@@ -89,7 +83,6 @@ func newCopier(ctx context.Context, from string, to *bucket.Bucket) (*copier, er
 type call struct {
 	*http.Request
 	credentials aws.Credentials
-	signedAt    time.Time
 	requests    int // sent: net/http sends it again where a kept connection turns out to be closed
 }
 
@@ -101,12 +94,12 @@ func (c *copier) copy(ctx context.Context, r row, count func()) (unknown bool, e
 		failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v",
 			longestCall))
 	defer cancel()
-	sent := &call{Request: c.request(r), signedAt: time.Now().Add(time.Duration(c.clock.Load()))}
+	sent := &call{Request: c.request(r)}
 	if sent.credentials, err = c.to.Identify(ctx); err != nil {
 		return false, err
 	}
 	if err := c.signer.SignHTTP(ctx, sent.credentials, sent.Request, unsigned, "s3", c.to.Region,
-		sent.signedAt); err != nil {
+		time.Now()); err != nil {
 		return false, failure.New(failure.Unexpected, "signing the request: %v", err)
 	}
 	answer, body, err := c.send(ctx, sent, count)
@@ -123,11 +116,7 @@ func (c *copier) request(r row) *http.Request {
 	where, header := c.where, maps.Clone(c.header)
 	where.Path += r.Destination
 	where.RawPath += httpbinding.EscapePath(r.Destination, false)
-	source := c.source + httpbinding.EscapePath(r.Source, false)
-	if r.Version != "" {
-		source += "?versionId=" + httpbinding.EscapePath(r.Version, true)
-	}
-	header["X-Amz-Copy-Source"] = []string{source}
+	header["X-Amz-Copy-Source"] = []string{c.source + httpbinding.EscapePath(r.Source, false)}
 	return &http.Request{Method: http.MethodPut, URL: &where, Host: where.Host, Header: header}
 }
 
@@ -186,11 +175,8 @@ func (c *copier) judge(ctx context.Context, sent *call, answer *http.Response, b
 		Operation: copyObject, Status: status, Code: said.Code, Message: said.Message,
 		Region: cmp.Or(answer.Header.Get("X-Amz-Bucket-Region"), said.Region),
 	})
-	if refused.Mended && refused.Type == failure.NoCredentials {
+	if refused.Mended {
 		c.to.Renew(ctx, sent.credentials)
-	} else if refused.Mended {
-		refused.Mended = c.correctClock(sent, answer)
-		refused.Temporary = refused.Mended
 	}
 	return refused
 }
@@ -208,7 +194,8 @@ func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	switch {
 	case said.Code == "InvalidRequest" &&
 		strings.Contains(said.Message, "maximum allowable size for a copy source"):
-		kind, advice = failure.ObjectTooLarge, tooLargeAdvice
+		kind, advice = failure.ObjectTooLarge, "one CopyObject takes at most 5 GB: copy it in "+
+			"parts, as \"aws s3 cp\" does"
 	case said.Code == "InvalidObjectState":
 		kind, advice = failure.ObjectArchived, "the source is archived: restore it before it is "+
 			"copied"
@@ -222,15 +209,4 @@ func (c *copier) refused(said bucket.Refusal) *failure.Error {
 		refused.Type, refused.Message = kind, said.Answer()+": "+advice
 	}
 	return refused
-}
-
-// correctClock sets the clock by S3's; false where the request was signed at that time already, so
-// that another would fail too.
-func (c *copier) correctClock(sent *call, answer *http.Response) bool {
-	told, err := http.ParseTime(answer.Header.Get("Date"))
-	if err != nil || told.Sub(sent.signedAt).Abs() < time.Minute {
-		return false
-	}
-	c.clock.Store(int64(time.Until(told)))
-	return true
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
@@ -38,12 +37,12 @@ func asking(t *testing.T, handler http.HandlerFunc) *copier {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	s3test.Isolate(t, server.URL)
-	return copierTo(t, account.Given{}, to)
+	return copierTo(t, "", to)
 }
 
-func copierTo(t *testing.T, where account.Given, name string) *copier {
+func copierTo(t *testing.T, region, name string) *copier {
 	t.Helper()
-	target, err := bucket.Open(t.Context(), where, name, bucket.Options{Silence: 1200 * time.Millisecond, Advice: advice})
+	target, err := bucket.Open(t.Context(), region, name, bucket.Options{Silence: 1200 * time.Millisecond, Advice: advice})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func copierTo(t *testing.T, where account.Given, name string) *copier {
 func (c *copier) ask(key string) string { return c.askCounting(key, func() {}) }
 
 func (c *copier) askCounting(key string, count func()) string {
-	unknown, err := c.copy(context.Background(), row{Source: key, Version: "v/1", Destination: key}, count)
+	unknown, err := c.copy(context.Background(), row{Source: key, Destination: key}, count)
 	said := "done"
 	var failed *failure.Error
 	if err == errExists {
@@ -69,12 +68,12 @@ func (c *copier) askCounting(key string, count func()) string {
 	return said + map[bool]string{true: " unknown"}[unknown]
 }
 
-func TestASourceIsEscapedAsS3SignsAndMayHaveAVersion(t *testing.T) {
+func TestASourceIsEscapedAsS3Signs(t *testing.T) {
 	for key, escaped := range map[string]string{
 		"a b+c%/é?&=#": "/from.bucket/a%20b%2Bc%25/%C3%A9%3F%26%3D%23", "%41": "/from.bucket/%2541", "/lead//twice/": "/from.bucket//lead//twice/",
 	} {
 		c := asking(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.Method != http.MethodPut || r.Header.Get("X-Amz-Copy-Source") != escaped+"?versionId=v%2F1" || r.Header.Get("If-None-Match") != "*" ||
+			if r.Method != http.MethodPut || r.Header.Get("X-Amz-Copy-Source") != escaped || r.Header.Get("If-None-Match") != "*" ||
 				r.ContentLength != 0 || r.URL.Path != "/"+to+"/"+key || r.Header["Idempotency-Key"] != nil {
 				t.Error(r)
 			}
@@ -89,7 +88,7 @@ func TestASourceIsEscapedAsS3SignsAndMayHaveAVersion(t *testing.T) {
 func TestABucketOnAwsIsInTheHostUnlessItHasDots(t *testing.T) {
 	s3test.Isolate(t, "")
 	for name, where := range map[string]string{"bbb": "bbb.s3.cn-north-1.amazonaws.com.cn/k%20", "b.b.c": "s3.cn-north-1.amazonaws.com.cn/b.b.c/k%20"} {
-		if asked := copierTo(t, account.Given{Region: "cn-north-1"}, name).request(row{Destination: "k "}).URL.String(); asked != "https://"+where {
+		if asked := copierTo(t, "cn-north-1", name).request(row{Destination: "k "}).URL.String(); asked != "https://"+where {
 			t.Error(asked)
 		}
 	}
@@ -219,21 +218,5 @@ func TestAnAnswerThatNobodyAskedForHarmsNobody(t *testing.T) {
 			}
 			return nil
 		})
-	}
-}
-
-func TestAWrongClockIsCorrectedOnceAndATimeThatS3RefusesAlthoughItIsItsOwnIsForEveryRow(t *testing.T) {
-	c := asking(t, func(w http.ResponseWriter, r *http.Request) {
-		now := time.Now().Add(2 * time.Hour)
-		signed, _ := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
-		w.Header().Set("Date", now.UTC().Format(http.TimeFormat))
-		if now.Sub(signed).Abs() < 15*time.Minute && r.URL.Path != "/"+to+"/never" {
-			fmt.Fprint(w, result)
-			return
-		}
-		s3test.Refuse(w, 403, "RequestTimeTooSkewed")
-	})
-	if said := c.ask("k") + ", " + c.ask("k") + ", " + c.ask("never"); said != "SettingsError again, done, SettingsError" {
-		t.Error(said)
 	}
 }

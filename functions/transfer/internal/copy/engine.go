@@ -202,7 +202,7 @@ type tries struct {
 	copiedBefore int64 // by all workers
 	paid         uint  // of the quota, for the last retry
 	unknown      bool  // S3 may have made the copy
-	mended       bool  // what it refused for all rows: new credentials, a corrected clock
+	mended       bool  // with new credentials
 }
 
 // copy brings one row to its end. An error is one that every other row would meet too; so is the

@@ -30,7 +30,7 @@ type failures struct {
 	err     error // of the first write that failed
 	added   int
 	reasons map[string]int // rows by error_type
-	first   string         // of the reasons, in full
+	first   string         // of the messages
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
@@ -45,16 +45,13 @@ func (f *failures) add(r row, kind, message string) {
 		slice = r.Slice
 	}
 	pairs := record.Pairs("slice", slice, "line", record.OrNull(r.Line), "source", r.Source,
-		"destination", r.Destination)
-	if r.Version != "" {
-		pairs = append(pairs, record.Pairs("version", r.Version)...)
-	}
-	text := record.Object(append(pairs, record.Pairs("error_type", kind, "error_message",
-		record.OneLine(message))...))
+		"destination", r.Destination, "error_type", kind, "error_message",
+		record.OneLine(message))
+	text := record.Object(pairs)
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	if kind != failure.NotBegun {
-		f.first = cmp.Or(f.first, kind+": "+message)
+		f.first = cmp.Or(f.first, message)
 		f.reasons[kind]++
 	}
 	if f.added++; f.most > 0 && f.added > f.most {
@@ -75,14 +72,11 @@ func (f *failures) add(r row, kind, message string) {
 func (f *failures) summary() string {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	if len(f.reasons) == 1 {
-		return "for one reason: " + f.first
-	}
 	kinds := slices.Sorted(maps.Keys(f.reasons))
 	for i, kind := range kinds {
 		kinds[i] = fmt.Sprintf("%d %s", f.reasons[kind], kind)
 	}
-	return fmt.Sprintf("(%s), such as: %s", strings.Join(kinds, ", "), f.first)
+	return fmt.Sprintf("%s, such as: %s", strings.Join(kinds, ", "), f.first)
 }
 
 // flush writes what is left, and returns the first error of all writes.

@@ -2,16 +2,17 @@ package copy
 
 import (
 	"context"
+	"io"
 	"strings"
 	"time"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/process"
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -27,11 +28,10 @@ type operation struct {
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	process.UseOneProcessor()
-	o := &operation{runner: &deadline.Runner{Operation: "copy", Thing: "slice"}}
+	o := &operation{runner: &deadline.Runner{Operation: "copy"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
-		region := account.Given{Region: o.settings.Region}
-		o.route, o.wrong = openRoute(ctx, region, region, o.settings.Source, o.settings.Destination,
-			LargestParallel)
+		o.route, o.wrong = openRoute(ctx, o.settings.Region, o.settings.Source,
+			o.settings.Destination, LargestParallel)
 	}
 	return o
 }
@@ -44,12 +44,11 @@ func (o *operation) Labels() *environment.Labels {
 	return &o.settings.Labels
 }
 
-// Do implements sandbox.Operation. Rows that failed go to the log that the context names, before
-// the record.
-func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order,
-	record.Outcome) {
+// Do implements sandbox.Operation. Rows that failed go to the log before the record.
+func (o *operation) Do(ctx context.Context, message sqsevent.Message, log io.Writer,
+	until time.Time) (*workorder.Order, record.Outcome) {
 	seen := observe()
-	order, err := parse(body)
+	order, err := parse(message.Body)
 	if err != nil {
 		return nil, seen.outcome(nil, o.settings, err)
 	}
@@ -58,7 +57,7 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 	}
 	if err == nil {
 		seen = observe() // the wait for the common start is no part of it
-		job := o.job(ctx, order, seen, until)
+		job := o.job(order, message.Attempt, log, seen, until)
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
 		err = o.runner.Run(bounded, until, seen.Bytes.Load,
@@ -78,14 +77,11 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 		return failure.New(failure.WorkOrder, "the message lacks the key manifest: without "+
 			"SOURCE_PREFIX there is nothing to list")
 	}
-	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
-		return err
-	}
-	return o.runner.MakeWay(until)
+	return o.runner.Await(ctx, order.StartAtMs, until)
 }
 
-func (o *operation) job(ctx context.Context, order *order, seen *observed, until time.Time) *job {
-	attempt, log := record.DeliveryOf(ctx)
+func (o *operation) job(order *order, attempt int64, log io.Writer, seen *observed,
+	until time.Time) *job {
 	j := &job{
 		Policy: order.Policy, route: o.route, prefix: o.settings.DestinationPrefix,
 		emptyFirst: order.EmptyFirst, seen: seen, until: until,

@@ -30,8 +30,7 @@ func parse(body string) (*order, error) {
 	parsed.RetryMode = r.Word("retry_mode", Standard, Standard, Legacy)
 	parsed.Pace = r.Word("pace", Fixed, Fixed, Adaptive)
 	parsed.CallsPerS = r.Between("calls_per_s", new(int64), 1, largestCallsPerS)
-	r.Text("manifest", `a key prefix that ends in "/"`, func(text string) bool {
-		parsed.Manifest = text
+	parsed.Manifest = r.Text("manifest", `a key prefix that ends in "/"`, func(text string) bool {
 		return len(text) > 1 && strings.HasSuffix(text, "/")
 	})
 	if parsed.Manifest != "" {

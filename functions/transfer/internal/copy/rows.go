@@ -2,10 +2,7 @@ package copy
 
 import (
 	"bufio"
-	"cmp"
-	"compress/gzip"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +22,6 @@ const (
 	longestKeyBytes   = 1024     // S3's limit
 	longestLineBytes  = 64 << 10 // far more than any row has: two keys, each byte as %XX, and a size
 	longestShownBytes = 200      // of a line that is no row
-	gzipMark          = "\x1f\x8b"
-	byteOrderMark     = "\xEF\xBB\xBF" // of a spreadsheet
 )
 
 // row is one object to copy. Slice (-1: none) and Line (from 1; 0: none) say where it stands in a
@@ -34,7 +29,6 @@ const (
 type row struct {
 	Slice, Line         int64
 	Source, Destination string
-	Version             string // of the source, "" for the current one
 	Bytes               int64
 	ETag                string // of the source, "" where it isn't known
 	Err                 error
@@ -55,8 +49,6 @@ func (r row) refused(prefix string, sameBucket bool) error {
 	case sameBucket && r.Source == r.Destination:
 		return failure.New(failure.RowRefused, "source and destination are the same object: "+
 			"choose another destination key")
-	case r.Bytes > largestCopyBytes:
-		return failure.New(failure.ObjectTooLarge, "%d bytes: %s", r.Bytes, tooLargeAdvice)
 	}
 	return nil
 }
@@ -102,8 +94,8 @@ func (j *job) read(manifest string, first, number int64) {
 					key)
 			}
 			if err == nil {
-				err = lines(bufio.NewReaderSize(strings.NewReader(body), longestLineBytes), slice,
-					ownFormat, take)
+				rows := bufio.NewReaderSize(strings.NewReader(body), longestLineBytes)
+				err = lines(rows, slice, take)
 			}
 			if err != nil {
 				return err
@@ -113,26 +105,13 @@ func (j *job) read(manifest string, first, number int64) {
 	}
 }
 
-// manifestRows gives the rows of a manifest by hand, which may be compressed: lines of CSV, or what
-// --failed wrote.
-func manifestRows(body io.Reader, as format, take func(row) error) (err error) {
+// manifestRows gives the rows of a manifest by hand: lines of CSV, or what --failed wrote.
+func manifestRows(body io.Reader, take func(row) error) error {
 	reader := bufio.NewReaderSize(body, longestLineBytes)
-	if mark, _ := reader.Peek(2); string(mark) == gzipMark {
-		unpacked, err := gzip.NewReader(reader)
-		if err != nil {
-			return failure.OfFile(err)
-		}
-		reader = bufio.NewReaderSize(unpacked, longestLineBytes)
-	}
 	if first, _ := reader.Peek(1); string(first) == "{" {
 		return failedRows(reader, take)
 	}
-	err = lines(reader, -1, as, take)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err,
-		gzip.ErrHeader) {
-		return failure.New(failure.File, "the compressed manifest is cut short or damaged: %v", err)
-	}
-	return err
+	return lines(reader, -1, take)
 }
 
 // failedRows gives the rows of what --failed wrote.
@@ -165,12 +144,8 @@ func failedRows(body io.Reader, take func(row) error) error {
 	}
 }
 
-// lines gives the rows of one slice; -1 for a manifest that isn't in slices. An error of the body
-// is returned as it is.
-func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) error {
-	if mark, _ := reader.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		_, _ = reader.Discard(len(byteOrderMark))
-	}
+// lines gives the rows of one slice; -1 for a manifest that isn't in slices.
+func lines(reader *bufio.Reader, slice int64, take func(row) error) error {
 	for number := int64(1); ; number++ {
 		text, err := reader.ReadSlice('\n')
 		switch {
@@ -178,7 +153,7 @@ func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) e
 			return failure.New(failure.File, "line %d of the manifest has more than %d bytes, "+
 				"more than any row", number, longestLineBytes)
 		case err != nil && err != io.EOF:
-			return err
+			return failure.OfFile(err)
 		case len(text) == 0:
 			return nil
 		}
@@ -186,7 +161,7 @@ func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) e
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		r := parseRow(line, as)
+		r := parseRow(line)
 		if err != nil {
 			r.Err = malformed("the last line has no line break, so it may be cut short: end it " +
 				"with one")
@@ -202,36 +177,19 @@ func lines(reader *bufio.Reader, slice int64, as format, take func(row) error) e
 	}
 }
 
-// format makes a row of the fields of a line.
-type format func(fields []string) row
-
 func malformed(format string, values ...any) error {
 	return failure.New(failure.MalformedRow, format, values...)
 }
 
-// parseRow reads a line of CSV.
-func parseRow(line string, as format) row {
+// parseRow reads source,destination[,bytes].
+func parseRow(line string) row {
 	fields := strings.Split(line, ",")
-	if strings.Contains(line, `"`) {
-		quoted, err := csv.NewReader(strings.NewReader(line)).Read()
-		if err != nil { // without its place, which is one in this line
-			return row{Err: malformed("the quotes of a row must be those of CSV: %v",
-				errors.Unwrap(err))}
-		}
-		fields = quoted
-	}
-	return as(fields)
-}
-
-// ownFormat is source,destination[,bytes].
-func ownFormat(fields []string) row {
 	if len(fields) != 2 && len(fields) != 3 {
 		return row{Err: malformed("a row must be source,destination or "+
 			"source,destination,bytes, not %d fields", len(fields))}
 	}
-	source, version, _ := strings.Cut(fields[0], "?versionId=") // a question mark of a key is %3F
-	r := row{Version: version, Bytes: -1}
-	r.Source, r.Destination = r.key(source), r.key(fields[1])
+	r := row{Bytes: -1}
+	r.Source, r.Destination = r.key(fields[0]), r.key(fields[1])
 	if len(fields) == 3 {
 		bytes, err := strconv.ParseUint(fields[2], 10, 63)
 		if r.Bytes = int64(bytes); err != nil {
@@ -241,38 +199,12 @@ func ownFormat(fields []string) row {
 	return r
 }
 
-// manifestFormat is the one that the first row has: that of a row by hand, or bucket,key[,version]
-// as S3 Batch Operations and S3 Inventory have it. An inventory may have a size in the version's
-// place, and more fields, which aren't needed. The destination is the key behind a prefix.
-func manifestFormat(bucket, prefix string) format {
-	first := ""
-	return func(fields []string) row {
-		if first = cmp.Or(first, fields[0]); first != bucket {
-			return ownFormat(fields)
-		}
-		if len(fields) < 2 || fields[0] != bucket {
-			return row{Err: malformed("the first row is bucket,key of %s, so this one must be "+
-				"too, not of %.60q", bucket, fields[0])}
-		}
-		r := row{Bytes: -1}
-		r.Source = r.key(fields[1])
-		r.Destination = prefix + r.Source
-		if len(fields) > 2 {
-			bytes, err := strconv.ParseInt(fields[2], 10, 64)
-			if r.Bytes = bytes; err != nil {
-				r.Version, r.Bytes = fields[2], -1
-			}
-		}
-		return r
-	}
-}
-
 // key decodes a key as S3 Inventory encodes it and S3 Batch Operations reads it: %XX, and + for a
-// space.
+// space. A quote is of a CSV in which every field has them.
 func (r *row) key(encoded string) string {
 	decoded, err := url.QueryUnescape(encoded)
-	if err != nil || decoded == "" || !utf8.ValidString(decoded) {
-		r.Err = malformed("a key must be percent-encoded, not %.60q", encoded)
+	if err != nil || decoded == "" || !utf8.ValidString(decoded) || strings.Contains(encoded, `"`) {
+		r.Err = malformed("a key must be percent-encoded and without quotes, not %.60q", encoded)
 	}
 	return decoded
 }

@@ -18,20 +18,25 @@ const (
 	grace = time.Second
 )
 
-// Runner runs the operations of one process, one at a time. Operation and Thing are what its errors call them.
+// Runner runs the operations of one process, one at a time. Operation is what its errors call them.
 type Runner struct {
-	Operation, Thing string
-	isRunning        atomic.Bool
+	Operation string
+	isRunning atomic.Bool
 }
 
-// MakeWay says whether another operation may begin: not beside one that was stopped earlier and hasn't really ended, and not when
-// it is too late.
-func (r *Runner) MakeWay(deadline time.Time) error {
+// Await waits for the common start, if there is one, and says whether the operation may begin: not
+// beside one that was stopped earlier and hasn't really ended, and not when it is too late.
+func (r *Runner) Await(ctx context.Context, startAtMs *int64, deadline time.Time) error {
+	err := WaitUntil(ctx, startAtMs, deadline)
 	switch {
+	case err != nil:
+		return err
 	case time.Until(deadline) <= 0:
-		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a %s: raise timeout_s", Margin.Seconds(), r.Operation)
+		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a "+
+			"%s: raise timeout_s", Margin.Seconds(), r.Operation)
 	case r.isRunning.Load():
-		return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still runs in this sandbox: SQS redelivers the message", r.Operation)
+		return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still "+
+			"runs in this sandbox: SQS redelivers the message", r.Operation)
 	}
 	return nil
 }
@@ -59,7 +64,8 @@ func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64
 		return result
 	case <-time.After(time.Until(deadline)):
 	}
-	stopped := failure.New(failure.DeadlineExceeded, "stopped %g s before the timeout with %d bytes: raise timeout_s or make the %s smaller", Margin.Seconds(), bytes(), r.Thing)
+	stopped := failure.New(failure.DeadlineExceeded, "stopped %g s before the timeout with %d "+
+		"bytes: raise timeout_s or order less", Margin.Seconds(), bytes())
 	cancel(stopped)
 	select {
 	case result := <-ended: // it may have come to its end first: then it is a result like any other
@@ -80,7 +86,9 @@ func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error 
 		return nil
 	}
 	if wait >= remaining {
-		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s are left: choose an earlier start or raise timeout_s", wait.Seconds(), max(0, remaining.Seconds()))
+		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s are "+
+			"left: choose an earlier start or raise timeout_s", wait.Seconds(),
+			max(0, remaining.Seconds()))
 	}
 	return Sleep(ctx, wait)
 }

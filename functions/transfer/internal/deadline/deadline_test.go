@@ -13,25 +13,25 @@ import (
 func word(err error) string { kind, _ := failure.Describe(err); return kind }
 
 func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testing.T) {
-	r, soon := Runner{Operation: "copy", Thing: "slice"}, time.Now().Add(time.Minute)
+	r, soon := Runner{Operation: "copy"}, time.Now().Add(time.Minute)
 	release, ended := make(chan bool), make(chan bool)
 	err := r.Run(context.Background(), time.Now(), func() int64 { return 7 }, func(context.Context) error {
 		defer time.AfterFunc(10*time.Millisecond, func() { close(ended) })
 		<-release
 		return nil
 	})
-	if kind, said := failure.Describe(err); kind != failure.DeadlineExceeded || !strings.Contains(said, "with 7 bytes: raise timeout_s or make the slice smaller") {
+	if kind, said := failure.Describe(err); kind != failure.DeadlineExceeded || !strings.Contains(said, "with 7 bytes: raise timeout_s") {
 		t.Error(err)
 	}
-	if err := r.MakeWay(soon); word(err) != failure.PreviousDownloadRunning {
+	if err := r.Await(t.Context(), nil, soon); word(err) != failure.PreviousDownloadRunning {
 		t.Error(err)
 	}
 	close(release)
 	<-ended
-	if err := r.MakeWay(soon); err != nil {
+	if err := r.Await(t.Context(), nil, soon); err != nil {
 		t.Error(err)
 	}
-	if err := r.MakeWay(time.Now()); word(err) != failure.DeadlineExceeded {
+	if err := r.Await(t.Context(), nil, time.Now()); word(err) != failure.DeadlineExceeded {
 		t.Error(err)
 	}
 }

@@ -4,11 +4,12 @@ package download
 
 import (
 	"context"
+	"io"
+	"regexp"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
@@ -16,6 +17,7 @@ import (
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -32,8 +34,8 @@ const (
 	tmp     = "tmp"     // a file
 )
 
-// settings is what the function's environment says: the labels of the record, the object, and the way to download it. Parallel
-// (connections) and PartBytes are of ranges only.
+// settings is what the function's environment says: the labels of the record, the object, and the
+// way to download it. Parallel (connections) and PartBytes are of ranges only.
 type settings struct {
 	environment.Labels
 	Bucket, Key, Region, Sink string
@@ -41,17 +43,21 @@ type settings struct {
 	RequesterPays             bool
 }
 
-// readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then. What is
-// left out of SINK, RANGE_PARALLEL and RANGE_PART_MB has the defaults of functions/download/settings.py.
+// readSettings takes the settings out of an environment; an error is of the type Settings, and the
+// settings are empty then. What is left out of SINK, RANGE_PARALLEL and RANGE_PART_MB has the
+// defaults of functions/download/settings.py.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
-	read := &settings{Labels: r.Labels(), Bucket: r.Text("BUCKET_NAME"), Key: r.Text("FILE_NAME"), Region: r.Region(), Parallel: 1}
+	read := &settings{Labels: r.Labels(), Bucket: r.Text("BUCKET_NAME"), Key: r.Text("FILE_NAME"),
+		Region: r.Region(), Parallel: 1}
 	read.RequesterPays = r.OneOf("REQUESTER_PAYS", "false", "false", "true") == "true"
 	read.Method = r.OneOf("METHOD", "", stream, ranges)
-	read.Sink = r.OneOf("SINK", map[string]string{stream: discard, ranges: memory}[read.Method], discard, memory, tmp)
+	usual := map[string]string{stream: discard, ranges: memory}[read.Method]
+	read.Sink = r.OneOf("SINK", usual, discard, memory, tmp)
 	if read.Method == ranges {
 		read.Parallel = r.IntegerOr("RANGE_PARALLEL", 8, 1, 64)
-		// From 16 MiB: at 8, 500 functions would ask one key more often than the 5,500 times a second that S3 grants.
+		// From 16 MiB: at 8, 500 functions would ask one key more often than the 5,500 times a
+		// second that S3 grants.
 		read.PartBytes = r.IntegerOr("RANGE_PART_MB", 16, 16, 64) << 20
 	}
 	if r.Err != nil {
@@ -60,25 +66,26 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// order is one download to do. ObjectBytes and ObjectETag are the size and the ETag that the object must have, Checksum what
-// its bytes must have; nil and "" where the order leaves them out. WarmUp 1 marks a download that no figure counts.
+// order is one download to do. ObjectBytes and ObjectETag are the size and the ETag that the object
+// must have, Checksum the SHA-256 of its bytes; nil and "" where the order leaves them out. WarmUp 1
+// marks a download that no figure counts.
 type order struct {
 	workorder.Order
 	ObjectBytes *int64
 	ObjectETag  string
 	WarmUp      int64
-	Checksum    *Checksum
+	Checksum    string
 }
+
+var checksumForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
 // parse reads the body of a message; an error is of the type WorkOrder.
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "object_bytes", "object_etag", "warm_up", "checksum")
-	parsed := &order{Order: common, ObjectBytes: r.Optional("object_bytes"), WarmUp: r.Flag("warm_up")}
-	parsed.ObjectETag = r.NameOr("object_etag", "")
-	r.Text("checksum", "sha256: with 64 or crc32: with 8 lower-case hexadecimal digits", func(text string) bool {
-		parsed.Checksum = ParseChecksum(text)
-		return parsed.Checksum != nil
-	})
+	parsed := &order{Order: common, ObjectBytes: r.Optional("object_bytes"),
+		ObjectETag: r.Name("object_etag"), WarmUp: r.Flag("warm_up")}
+	parsed.Checksum = r.Text("checksum", "sha256: and 64 hexadecimal digits in lower case",
+		checksumForm.MatchString)
 	return parsed, r.Err
 }
 
@@ -92,10 +99,11 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "download", Thing: "object"}}
+	o := &operation{runner: &deadline.Runner{Operation: "download"}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong == nil {
-		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10, RequesterPays: o.settings.RequesterPays}
-		o.bucket, o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, o.settings.Bucket, options)
+		options := bucket.Options{Connections: int(o.settings.Parallel), ReadAheadBytes: 128 << 10,
+			RequesterPays: o.settings.RequesterPays}
+		o.bucket, o.wrong = bucket.Open(ctx, o.settings.Region, o.settings.Bucket, options)
 	}
 	return o
 }
@@ -104,10 +112,11 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 func (o *operation) Labels() *environment.Labels { return &o.settings.Labels }
 
 // Do implements sandbox.Operation.
-func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
+func (o *operation) Do(ctx context.Context, message sqsevent.Message, _ io.Writer,
+	until time.Time) (*workorder.Order, record.Outcome) {
 	seen := &seen{}
 	seen.Prepare()
-	order, err := parse(body)
+	order, err := parse(message.Body)
 	if err != nil {
 		return nil, o.outcome(0, seen, err)
 	}
@@ -120,10 +129,7 @@ func (o *operation) download(ctx context.Context, order *order, until time.Time,
 	if o.wrong != nil {
 		return o.wrong
 	}
-	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
-		return err
-	}
-	if err := o.runner.MakeWay(until); err != nil {
+	if err := o.runner.Await(ctx, order.StartAtMs, until); err != nil {
 		return err
 	}
 	sink, err := newSink(o.settings, order.Checksum)
@@ -157,7 +163,9 @@ func (o *operation) outcome(warmUp int64, s *seen, err error) record.Outcome {
 	return s.Outcome("download_time_seconds", elapsed, err, slices.Concat(
 		pairs(true, "warm_up", warmUp),
 		pairs(isSet, "sink", o.settings.Sink),
-		pairs(true, "first_byte_seconds", s.firstByte.Load(), "client_cpu_seconds", cpu, "retries", s.Retries.Load(), "requests", s.Requests.Load()),
-		pairs(isSet, "retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
+		pairs(true, "first_byte_seconds", s.firstByte.Load(), "client_cpu_seconds", cpu,
+			"retries", s.Retries.Load(), "requests", s.Requests.Load()),
+		pairs(isSet, "retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts),
+			"sdk", bucket.SDK),
 	))
 }

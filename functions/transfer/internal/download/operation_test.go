@@ -2,8 +2,8 @@ package download
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"net/http"
 	"os"
@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/s3test"
 )
@@ -48,9 +47,9 @@ func start(t *testing.T, changes ...string) *s3test.Function {
 
 func ordered(changes ...string) string { return s3test.Order(map[string]string{}, changes...) }
 
-// checksum is the part of an order that asks for a body's CRC-32.
+// checksum is the part of an order that asks for a body's SHA-256.
 func checksum(body []byte) string {
-	return fmt.Sprintf(`"checksum": "crc32:%08x"`, crc32.ChecksumIEEE(body))
+	return fmt.Sprintf(`"checksum": "sha256:%x"`, sha256.Sum256(body))
 }
 
 // everyWay are the methods and sinks.
@@ -59,23 +58,6 @@ func everyWay(yield func(method, sink string) bool) {
 		for _, sink := range []string{discard, memory, tmp} {
 			if !yield("METHOD="+method, "SINK="+sink) {
 				return
-			}
-		}
-	}
-}
-
-func TestEveryWayDownloadsEveryByteAndSaysSo(t *testing.T) {
-	for _, size := range []int{largeBytes, 0} {
-		body := s3test.Random(size)
-		serve(t, body)
-		for method, sink := range everyWay {
-			record := start(t, method, sink).Invoke(ordered(fmt.Sprintf(`"object_bytes": %d`, size), `"warm_up": 1`, checksum(body)))
-			requests := map[string]int{"METHOD=go_stream": 1, "METHOD=go_ranges": size/16/mib + 1 + (largeBytes-size)/largeBytes}[method]
-			s3test.Expect(t, record, values{"status": "ok", "bytes": size, "method": method[len("METHOD="):], "sink": sink[len("SINK="):],
-				"requests": requests, "retries": 0, "retry_mode": "standard", "retry_attempts": 4, "sdk": bucket.SDK, "attempt": 2, "warm_up": 1})
-			if first := record["first_byte_seconds"].(float64); first <= 0 || first > record["download_time_seconds"].(float64) ||
-				record["client_cpu_seconds"].(float64) <= 0 {
-				t.Error(record)
 			}
 		}
 	}
@@ -91,7 +73,12 @@ func TestFaultsThatPassAreTriedAgainAndCountedAndLoseNoByte(t *testing.T) {
 				s.Put("stampede-test", key, s3test.Stored{Body: body})
 			}
 			s.Faults = faults
-			record := start(t, method, sink).Gives(values{"status": "ok", "bytes": len(body), "retries": retries}, ordered(checksum(body)))
+			want := []string{checksum(body)}
+			if method == "METHOD="+ranges && sink == "SINK="+discard {
+				want = nil // has no checksum
+			}
+			record := start(t, method, sink).Gives(
+				values{"status": "ok", "bytes": len(body), "retries": retries}, ordered(want...))
 			s3test.Expect(t, record, values{"requests": int(s.Requests.Load())})
 		}
 	}
@@ -114,23 +101,19 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			serve(t, s3test.Random(wrong.bytes)).Faults = wrong.faults
-			start(t).Gives(wrong.want, ordered(fmt.Sprintf(`"object_bytes": %d`, max(wrong.bytes, mib)), `"checksum": "crc32:00000000"`))
+			start(t).Gives(wrong.want, ordered(fmt.Sprintf(`"object_bytes": %d`, max(wrong.bytes, mib)), checksum(nil)))
 		})
 	}
 }
 
-func TestAChecksumIsComparedInEverySinkOrRefused(t *testing.T) {
+func TestAChecksumIsComparedInEverySink(t *testing.T) {
 	serve(t, []byte("\x00"))
 	for method, sink := range everyWay {
-		for sum, wanted := range map[string]any{
-			"crc32:00000000": "ChecksumMismatch", "sha256:" + strings.Repeat("0", 64): "ChecksumMismatch",
-			"sha256:6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d": nil,
-		} {
-			if method == "METHOD=go_ranges" && sink == "SINK=discard" && sum[0] == 's' {
-				wanted = "WorkOrderError"
-			}
-			start(t, method, sink).Gives(values{"error_type": wanted}, ordered(`"checksum": "`+sum+`"`))
+		word := "ChecksumMismatch"
+		if method == "METHOD="+ranges && sink == "SINK="+discard {
+			word = "WorkOrderError" // they arrive out of order
 		}
+		start(t, method, sink).Gives(values{"error_type": word}, ordered(checksum(nil)))
 	}
 }
 
@@ -158,11 +141,9 @@ func TestADownloadThatWouldOutlastTheFunctionIsStoppedWithARecord(t *testing.T) 
 	}
 }
 
-func TestTheStartIsWaitedForOutsideTheTimedPartOrRefused(t *testing.T) {
+func TestTheStartIsWaitedForOutsideTheTimedPart(t *testing.T) {
 	serve(t, s3test.Random(1000))
 	start(t).Gives(values{"error_type": "DeadlineExceeded", "requests": 0}, ordered(), 2*time.Second)
-	late := fmt.Sprintf(`"start_at_ms": %d`, time.Now().Add(time.Minute).UnixMilli())
-	start(t).Gives(values{"error_type": "StartTooLate", "requests": 0}, ordered(late), 10*time.Second)
 	at := time.Now().Add(400 * time.Millisecond).UnixMilli()
 	record := start(t).Invoke(ordered(fmt.Sprintf(`"start_at_ms": %d`, at)))
 	if started := int64(record["started_at_ms"].(float64)); started < at || started > at+300 {
@@ -172,7 +153,8 @@ func TestTheStartIsWaitedForOutsideTheTimedPartOrRefused(t *testing.T) {
 
 func TestWrongSettingsAreARecordThatNamesThem(t *testing.T) {
 	serve(t, nil)
-	for _, change := range []string{"MEMORY_SIZE=", "METHOD=download_file", "SINK=disk", "RANGE_PARALLEL=0", "RANGE_PART_MB=8"} {
+	for _, change := range []string{"MEMORY_SIZE=", "METHOD=download_file", "SINK=disk", "RANGE_PARALLEL=0", "RANGE_PART_MB=8",
+		"REQUESTER_PAYS=yes"} {
 		name, _, _ := strings.Cut(change, "=")
 		start(t, change).Gives(values{"error_type": "SettingsError", "error_message": name,
 			"memory_size": nil, "method": nil, "sink": nil, "retry_mode": nil, "sdk": nil, "run_id": "run-1"}, ordered())
@@ -182,7 +164,7 @@ func TestWrongSettingsAreARecordThatNamesThem(t *testing.T) {
 func TestWhatThisMachineLacksIsARecord(t *testing.T) {
 	serve(t, s3test.Random(65*mib))
 	start(t, "SINK=memory", "MEMORY_SIZE=128").Gives(values{"error_type": "NoMemory", "bytes": 0}, ordered())
-	file, _ := newSink(&settings{Sink: tmp}, nil)
+	file, _ := newSink(&settings{Sink: tmp}, "")
 	if kind, _ := failure.Describe(file.prepare(1 << 60)); kind != failure.NoSpace {
 		t.Error(kind)
 	}
@@ -225,32 +207,4 @@ func TestAWarmSandboxUsesItsConnectionAgainAndReplacesOneThatS3Closed(t *testing
 	if len(places) != 4 || places[0] != places[1] || places[2] == places[3] {
 		t.Error("connections aren't kept, or not replaced", places)
 	}
-}
-
-func TestAnObjectIsHeldToTheETagThatAMessageNames(t *testing.T) {
-	for _, ignored := range []map[string]string{nil, {"If-Match": ""}} {
-		s := s3test.StartStore(t, "stampede-test")
-		s.Put("stampede-test", key, s3test.Stored{Body: s3test.Random(20 * mib), ETag: `"of-parts-2"`})
-		s.Faults.Headers = ignored // by a server that doesn't compare it
-		for method, sink := range everyWay {
-			s3test.Expect(t, start(t, method, sink).Invoke(ordered(`"object_etag": "\"of-parts-2\""`)), values{"status": "ok", "bytes": 20 * mib})
-			s3test.Expect(t, start(t, method, sink).Invoke(ordered(`"object_etag": "\"of-parts-1\""`)),
-				values{"error_type": "ObjectChanged", "bytes": 0, "requests": 1})
-		}
-	}
-	s3test.Expect(t, start(t).Invoke(ordered(`"object_etag": 1`)), values{"error_type": "WorkOrderError", "error_message": "object_etag"})
-}
-
-func TestEveryRequestSaysWhoPaysWhereTheRequesterDoes(t *testing.T) {
-	s, payers := serve(t, s3test.Random(20*mib)), map[string]int{}
-	s.Refuse = func(r *http.Request, _, _, _ string) (int, string) {
-		payers[r.Header.Get("X-Amz-Request-Payer")]++
-		return 0, ""
-	}
-	s3test.Expect(t, start(t, "REQUESTER_PAYS=true").Invoke(ordered()), values{"status": "ok", "requests": 2})
-	s3test.Expect(t, start(t).Invoke(ordered()), values{"status": "ok", "requests": 2})
-	if payers["requester"] != 2 || payers[""] != 2 {
-		t.Error(payers)
-	}
-	s3test.Expect(t, start(t, "REQUESTER_PAYS=yes").Invoke(ordered()), values{"error_type": "SettingsError", "error_message": "REQUESTER_PAYS"})
 }

@@ -1,18 +1,11 @@
 package download
 
 import (
-	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"hash"
-	"hash/crc32"
 	"io"
 	"os"
-	"regexp"
-	"slices"
-	"strings"
-	"sync"
 	"syscall"
 
 	"stampede/transfer/internal/failure"
@@ -22,47 +15,23 @@ import (
 // otherMemoryMB is kept for the runtime and this program: about 25 MiB in use.
 const otherMemoryMB = 64
 
-// Checksum is what the bytes must have: an algorithm, and the value in lower-case hexadecimal digits.
-type Checksum struct{ Algorithm, Value string }
-
-var checksumForm = regexp.MustCompile(`^(sha256:[0-9a-f]{64}|crc32:[0-9a-f]{8})$`)
-
-// ParseChecksum reads `sha256:<64 digits>` or `crc32:<8 digits>`; nil when it is neither.
-func ParseChecksum(text string) *Checksum {
-	if !checksumForm.MatchString(text) {
-		return nil
-	}
-	algorithm, value, _ := strings.Cut(text, ":")
-	return &Checksum{algorithm, value}
-}
-
-// sink takes the bytes of one download; many spans may give them at once. To a file or to memory they go as they are; of what is
-// discarded a checksum is computed on the way: of a stream in order, of ranges a CRC-32 of each piece.
+// sink takes the bytes of one download; many spans may give them at once. To a file or to memory
+// they go as they are; a stream that is discarded is hashed on the way if the order has a checksum.
 type sink struct {
 	*settings
-	checksum *Checksum // nil: none
-	digest   hash.Hash // of the whole
+	checksum string // sha256:<64 digits>; "": none
 	whole    []byte
 	file     *os.File
-	mutex    sync.Mutex
-	pieces   []piece
+	digest   hash.Hash
 }
 
-// piece is the CRC-32 of bytes in a row.
-type piece struct {
-	at, bytes int64
-	crc       uint32
-}
-
-// newSink makes the sink that the settings name, to be closed; it refuses a checksum that it can't compute.
-func newSink(from *settings, checksum *Checksum) (made *sink, err error) {
-	made = &sink{settings: from, checksum: checksum, digest: crc32.NewIEEE()}
-	if checksum != nil && checksum.Algorithm == "sha256" {
-		made.digest = sha256.New()
-		if from.Sink == discard && from.Method == ranges {
-			return nil, failure.New(failure.WorkOrder, "discarded ranges arrive out of order: use a crc32, or set SINK to memory or tmp")
-		}
+// newSink makes the sink that the settings name, to be closed.
+func newSink(from *settings, checksum string) (made *sink, err error) {
+	if checksum != "" && from.Method == ranges && from.Sink == discard {
+		return nil, failure.New(failure.WorkOrder, "discarded ranges arrive out of order and have "+
+			"no checksum: set SINK to memory or tmp")
 	}
+	made = &sink{settings: from, checksum: checksum, digest: sha256.New()}
 	if from.Sink == tmp {
 		if made.file, err = tempfile.New(); err != nil {
 			return nil, failure.OfFile(err)
@@ -79,11 +48,13 @@ func (s *sink) prepare(bytes int64) (err error) {
 			return failure.OfFile(err)
 		}
 	case s.Sink == memory && bytes > (s.MemorySizeMB-otherMemoryMB)<<20:
-		return failure.New(failure.NoMemory, "%d bytes and %d MiB for the function itself don't fit into MEMORY_SIZE=%d: raise "+
-			"memory_size, or choose another sink", bytes, otherMemoryMB, s.MemorySizeMB)
+		return failure.New(failure.NoMemory, "%d bytes and %d MiB for the function itself don't "+
+			"fit into MEMORY_SIZE=%d: raise memory_size, or choose another sink", bytes,
+			otherMemoryMB, s.MemorySizeMB)
 	case s.Sink == memory && bytes > 0:
 		// Outside of Go's heap: the collector would let it grow to twice the object.
-		s.whole, err = syscall.Mmap(-1, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_PRIVATE|syscall.MAP_ANON)
+		s.whole, err = syscall.Mmap(-1, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_PRIVATE|syscall.MAP_ANON)
 		if err != nil {
 			return failure.New(failure.NoMemory, "%d bytes of memory can't be allocated: %v", bytes, err)
 		}
@@ -91,8 +62,9 @@ func (s *sink) prepare(bytes int64) (err error) {
 	return nil
 }
 
-// makeFile finds out now that the disk is full, and not after most of the bytes. The blocks themselves aren't taken: fallocate
-// would do it on one processor before the first byte is kept (0.3 s for 1 GiB of RAM disk), and the writes do it on all of them.
+// makeFile finds out now that the disk is full, and not after most of the bytes. The blocks
+// themselves aren't taken: fallocate would do it on one processor before the first byte is kept
+// (0.3 s for 1 GiB of RAM disk), and the writes do it on all of them.
 func (s *sink) makeFile(bytes int64) error {
 	room, err := tempfile.Room(s.file)
 	if err == nil && bytes > room {
@@ -117,52 +89,30 @@ func (s *sink) keep(received []byte, at int64) (err error) {
 	switch {
 	case s.Sink == tmp:
 		_, err = s.file.WriteAt(received, at)
-	case s.Sink == memory || s.checksum == nil:
-	case s.Method == stream:
-		_, err = s.digest.Write(received)
-	default:
-		sum := crc32.ChecksumIEEE(received)
-		s.mutex.Lock()
-		defer s.mutex.Unlock()
-		s.pieces = append(s.pieces, piece{at, int64(len(received)), sum})
+	case s.Sink == discard && s.checksum != "":
+		s.digest.Write(received)
 	}
 	return err
 }
 
 // verify compares the checksum, if there is one, with that of what was kept.
 func (s *sink) verify() (err error) {
-	if s.checksum == nil {
+	if s.checksum == "" {
 		return nil
 	}
-	switch s.Sink {
-	case memory:
-		_, err = s.digest.Write(s.whole)
-	case tmp: // WriteAt has left the file at its beginning
+	if s.Sink == tmp { // WriteAt has left the file at its beginning
 		_, err = io.Copy(s.digest, s.file)
+	} else {
+		_, err = s.digest.Write(s.whole) // nothing where it was discarded
 	}
 	if err != nil {
 		return failure.OfFile(err)
 	}
-	sum := hex.EncodeToString(s.digest.Sum(nil))
-	if s.Sink == discard && s.Method == ranges {
-		sum = joined(s.pieces)
-	}
-	if sum != s.checksum.Value {
-		return failure.New(failure.ChecksumMismatch, "the bytes received have the %s %s, but the message expects %s: upload the object again",
-			s.checksum.Algorithm, sum, s.checksum.Value)
+	if sum := fmt.Sprintf("sha256:%x", s.digest.Sum(nil)); sum != s.checksum {
+		return failure.New(failure.ChecksumMismatch, "the bytes received have the checksum %s, but "+
+			"the message expects %s: upload the object again", sum, s.checksum)
 	}
 	return nil
-}
-
-// joined returns the CRC-32 of pieces of at most bufferBytes that make a whole. A CRC is linear: what comes after bytes changes theirs
-// as zeros would.
-func joined(pieces []piece) string {
-	slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
-	crc, zeros := uint32(0), make([]byte, bufferBytes)
-	for _, next := range pieces {
-		crc = ^crc32.Update(^crc, crc32.IEEETable, zeros[:next.bytes]) ^ next.crc
-	}
-	return fmt.Sprintf("%08x", crc)
 }
 
 // close gives memory and files back.

@@ -4,13 +4,13 @@ package express
 
 import (
 	"context"
+	"io"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
-	"stampede/transfer/internal/account"
 	"stampede/transfer/internal/bucket"
 	"stampede/transfer/internal/deadline"
 	"stampede/transfer/internal/environment"
@@ -20,6 +20,7 @@ import (
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/retry"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -33,7 +34,7 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "slice", Thing: "slice"}, buckets: map[string]*bucket.Bucket{}}
+	o := &operation{runner: &deadline.Runner{Operation: "slice"}, buckets: map[string]*bucket.Bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o
 	}
@@ -43,7 +44,8 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 		options.SessionMode = types.SessionModeReadWrite
 	}
 	for class, name := range o.settings.Buckets {
-		if o.buckets[class], o.wrong = bucket.Open(ctx, account.Given{Region: o.settings.Region}, name, options); o.wrong != nil {
+		o.buckets[class], o.wrong = bucket.Open(ctx, o.settings.Region, name, options)
+		if o.wrong != nil {
 			return o
 		}
 	}
@@ -60,9 +62,10 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 func (o *operation) Labels() *environment.Labels { return &o.settings.Labels }
 
 // Do implements sandbox.Operation.
-func (o *operation) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
+func (o *operation) Do(ctx context.Context, message sqsevent.Message, _ io.Writer,
+	until time.Time) (*workorder.Order, record.Outcome) {
 	seen := observe()
-	order, err := parse(body)
+	order, err := parse(message.Body)
 	if err != nil {
 		return nil, o.outcome(nil, seen, err)
 	}
@@ -81,18 +84,13 @@ func (o *operation) Do(ctx context.Context, body string, until time.Time) (*work
 
 // begin waits until the work may begin; an error is why it may not.
 func (o *operation) begin(ctx context.Context, order *order, until time.Time) error {
-	switch asked := o.settings.Operation; {
+	switch {
 	case o.wrong != nil:
 		return o.wrong
-	case asked == count || asked == aggregate:
-		return failure.New(failure.Settings, "OPERATION %s is a query in Athena: send this function no messages", asked)
-	case order.OnlyMissing && asked != upload:
-		return failure.New(failure.WorkOrder, "only_missing is for the function with OPERATION=upload, not %s", asked)
+	case order.OnlyMissing && o.settings.Operation != upload:
+		return failure.New(failure.WorkOrder, "only_missing is for OPERATION=upload alone")
 	}
-	if err := deadline.WaitUntil(ctx, order.StartAtMs, until); err != nil {
-		return err
-	}
-	return o.runner.MakeWay(until)
+	return o.runner.Await(ctx, order.StartAtMs, until)
 }
 
 // do opens the session, if the bucket has such, before the first request for an object.

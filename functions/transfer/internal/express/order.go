@@ -8,12 +8,10 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// Operations, as in OPERATION. The last two are Athena's, which stampede asks itself.
+// Operations, as in OPERATION, which may also be a query: Athena's, which stampede asks itself.
 const (
-	upload    = "upload"
-	download  = "download"
-	count     = "count"
-	aggregate = "aggregate"
+	upload   = "upload"
+	download = "download"
 )
 
 // Classes of storage, as in storage_class.
@@ -35,14 +33,14 @@ type settings struct {
 	Buckets                                  map[string]string // by class
 }
 
-var methods = map[string]string{upload: "put_object", download: "get_object", count: "athena", aggregate: "athena"}
+var methods = map[string]string{upload: "put_object", download: "get_object"}
 
 // readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
 	read := &settings{
 		Experiment: r.OneOf("EXPERIMENT", "", "express"),
-		Operation:  r.OneOf("OPERATION", "", upload, download, count, aggregate),
+		Operation:  r.OneOf("OPERATION", "", upload, download),
 		Placement:  r.OneOf("PLACEMENT", "", "any_zone", "same_zone"),
 		Buckets:    map[string]string{standard: r.Text("BUCKET_NAME"), oneZone: r.Text("EXPRESS_BUCKET_NAME")},
 		Region:     r.Region(), Labels: r.Labels(),
@@ -66,9 +64,10 @@ type order struct {
 
 // parse reads the body of a message; an error is of the type WorkOrder.
 func parse(body string) (*order, error) {
-	r, common := workorder.Open(body, "storage_class", "object_bytes", "object_count", "slices", "parallel_limit", "first_object", "objects",
-		"only_missing", "warm_up")
-	read, oneSlice := &order{Order: common, StorageClass: r.Word("storage_class", "", standard, oneZone)}, int64(1)
+	r, common := workorder.Open(body, "storage_class", "object_bytes", "object_count", "slices",
+		"parallel_limit", "first_object", "objects", "only_missing", "warm_up")
+	read, oneSlice := &order{Order: common}, int64(1)
+	read.StorageClass = r.Word("storage_class", "", standard, oneZone)
 	read.objectBytes = r.Between("object_bytes", nil, smallestObject, largestObject)
 	read.objectCount = r.Between("object_count", nil, 1, mostObjects)
 	read.Slices = r.Between("slices", &oneSlice, 1, mostSlices)

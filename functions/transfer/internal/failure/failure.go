@@ -57,7 +57,7 @@ type Error struct {
 	Temporary bool
 	// Throttled says that S3 itself answered SlowDown, and nobody in between.
 	Throttled bool
-	// Mended says that the reason is gone with this answer (credentials renewed, clock corrected): the next try needs no pause.
+	// Mended says that the reason goes with renewed credentials: the next try needs no pause.
 	Mended bool
 }
 

@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"regexp"
 	"sync"
 	"syscall"
 )
@@ -13,8 +12,8 @@ import (
 const (
 	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there, too (256 KiB).
 	mostRest = 256 << 10
-	// mostPrinted is enough for the traceback of an exception and of those before it.
-	mostPrinted = 64 << 10
+	// mostPrinted is enough for a last line.
+	mostPrinted = 4 << 10
 )
 
 // output is what the program writes. It goes to the log line by line, so that no record is appended to a line that isn't
@@ -94,16 +93,10 @@ func (o *output) endLine() {
 	o.write(len(o.text))
 }
 
-// traceback is what Python prints of an exception that nobody caught, up to the exception's type and text.
-var traceback = regexp.MustCompile(`(?m)^Traceback \(most recent call last\):\n(?:[ \t].*\n)*(?:\w+\.)*(\w+(?:: .*)?)$`)
-
-// last returns the last line, and the first exception, as its type and text, of which a traceback was printed; "" for none.
-func (o *output) last() (line, exception string) {
+// last returns the last line that was written since the program has the message.
+func (o *output) last() string {
 	o.take()
 	o.end()
 	printed := bytes.TrimSpace(o.text)
-	if match := traceback.FindSubmatch(printed); match != nil {
-		exception = string(match[1])
-	}
-	return string(printed[bytes.LastIndexByte(printed, '\n')+1:]), exception
+	return string(printed[bytes.LastIndexByte(printed, '\n')+1:])
 }

@@ -202,23 +202,20 @@ func (p *proxy) initError(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// ended records the message that the program had when it ended; the next one, if it never asked for any. A runtime that dies of
-// what the handler raised, as Python's does of an exception that can't be printed, says so in a traceback.
+// ended records the message that the program had when it ended; the next one, if it never asked for
+// any.
 func (p *proxy) ended(how string) {
-	line, exception := p.output.last()
-	ending := how
-	if line != "" {
-		ending += fmt.Sprintf(", after %.200q", line)
+	if line := p.output.last(); line != "" {
+		how += fmt.Sprintf(", after %.200q", line)
 	}
 	if i := p.release(""); i != nil {
-		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", ending)
-		if exception != "" && (how == "exit status 1" || how == "signal: interrupt") { // as Python ends of one
-			why = failure.New(failure.HandlerError, "%s (the program ended: %s)", exception, how)
-		}
+		why := failure.New(failure.HandlerExited, "the program ended before it replied: %s", how)
 		p.record(i, time.Now(), each(i.ids(), why))
 	} else if p.init == 0 {
-		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing, "the program ended before it asked for a message: %s", ending)))
-		if answer, event, err := p.ask(context.Background(), http.MethodGet, "next", nil, nil); err == nil {
+		p.wrong = cmp.Or(p.wrong, error(failure.New(failure.HandlerMissing,
+			"the program ended before it asked for a message: %s", how)))
+		answer, event, err := p.ask(context.Background(), http.MethodGet, "next", nil, nil)
+		if err == nil {
 			p.begin(context.Background(), answer, event)
 		}
 	}

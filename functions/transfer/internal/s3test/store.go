@@ -55,10 +55,6 @@ type Store struct {
 // Faults count down with every use.
 type Faults struct {
 	Lost         int               // copies that are made, but whose answer isn't sent
-	Halved       int               // copies that are made, but whose answer ends in the middle
-	LateErrors   int               // copies answered 200 and then an error
-	SlowDowns    int               // copies answered 503
-	Conflicts    int               // copies answered 409
 	Busy         int               // other requests answered 503
 	Resets       int               // other requests whose connection is closed without an answer
 	Cuts         int               // bodies that end in the middle, with the connection
@@ -290,18 +286,12 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 	object, there := s.buckets[fromBucket][fromKey]
 	_, taken := s.buckets[bucket][key]
 	switch {
-	case s.use(&s.SlowDowns):
-		Refuse(w, 503, "SlowDown")
-	case s.use(&s.Conflicts):
-		Refuse(w, 409, "ConditionalRequestConflict")
 	case s.buckets[fromBucket] == nil:
 		Refuse(w, 404, "NoSuchBucket")
 	case !there:
 		Refuse(w, 404, "NoSuchKey")
 	case taken: // every copy has to ask for If-None-Match: *
 		Refuse(w, 412, "PreconditionFailed")
-	case s.use(&s.LateErrors):
-		Refuse(w, 200, "InternalError")
 	default:
 		object.Modified = time.Time{}
 		if strings.Contains(object.ETag, "-") { // of parts: a copy isn't
@@ -310,10 +300,6 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		s.put(bucket, key, object)
 		if s.use(&s.Lost) {
 			Refuse(w, HangUp, "")
-			return
-		}
-		if s.use(&s.Halved) {
-			fmt.Fprint(w, []string{"", "<CopyObjectResult><ETag>"}[s.Halved%2])
 			return
 		}
 		fmt.Fprintf(w, "<CopyObjectResult><ETag>%s</ETag></CopyObjectResult>", object.ETag)

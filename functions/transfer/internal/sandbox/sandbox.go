@@ -24,9 +24,10 @@ import (
 type Operation interface {
 	// Labels returns what the environment says of the function; nil when it couldn't be read.
 	Labels() *environment.Labels
-	// Do does what the body of a message orders, until the deadline. Whatever goes wrong is in the outcome; the order is
-	// nil when the body is none.
-	Do(ctx context.Context, body string, deadline time.Time) (*workorder.Order, record.Outcome)
+	// Do does what the body of a message orders, until the deadline. Whatever goes wrong is in the
+	// outcome; the order is nil when the body is none. Lines before the record go to log.
+	Do(ctx context.Context, message sqsevent.Message, log io.Writer, deadline time.Time) (
+		*workorder.Order, record.Outcome)
 }
 
 // Direct is an operation that takes events of its own as well: those of somebody who invokes the function by hand.
@@ -95,8 +96,9 @@ func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 // Process does what one message orders, until then, and logs the record, which it returns too. failed is why the message
 // has to come again, nil when it is done; err says that the log couldn't be written.
 func (s *Sandbox) Process(ctx context.Context, message sqsevent.Message, until time.Time) (line string, failed, err error) {
-	order, outcome := s.operation.Do(record.WithDelivery(ctx, message.Attempt, s.log), message.Body, until)
-	delivery := record.Delivery{Message: message, IsFirst: s.IsFirst(), Function: s.operation.Labels(), Order: order}
+	order, outcome := s.operation.Do(ctx, message, s.log, until)
+	delivery := record.Delivery{Message: message, IsFirst: s.IsFirst(),
+		Function: s.operation.Labels(), Order: order}
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		delivery.RequestID = invocation.AwsRequestID
 	}

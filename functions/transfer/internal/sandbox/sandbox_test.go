@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"stampede/transfer/internal/environment"
 	"stampede/transfer/internal/failure"
 	"stampede/transfer/internal/record"
+	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -26,8 +28,9 @@ func (o *obeying) Invoked(event json.RawMessage) (string, bool) {
 	return string(event), bytes.Contains(event, []byte("run_id"))
 }
 
-func (o *obeying) Do(_ context.Context, body string, _ time.Time) (*workorder.Order, record.Outcome) {
-	_, order := workorder.Open(body)
+func (o *obeying) Do(_ context.Context, message sqsevent.Message, _ io.Writer, _ time.Time) (
+	*workorder.Order, record.Outcome) {
+	_, order := workorder.Open(message.Body)
 	outcome := record.Outcome{TimeKey: "elapsed_seconds", ElapsedSeconds: 1.5}
 	if order.Seq == 1 {
 		outcome.Err = failure.New(failure.NoSuchKey, "it isn't there")

@@ -18,6 +18,7 @@ import (
 	"stampede/transfer/internal/record"
 	"stampede/transfer/internal/s3test"
 	"stampede/transfer/internal/sandbox"
+	"stampede/transfer/internal/sqsevent"
 	"stampede/transfer/internal/workorder"
 )
 
@@ -26,8 +27,9 @@ type task func(ctx context.Context) error
 
 func (do task) Labels() *environment.Labels { return nil }
 
-func (do task) Do(ctx context.Context, body string, until time.Time) (*workorder.Order, record.Outcome) {
-	_, order := workorder.Open(body)
+func (do task) Do(ctx context.Context, message sqsevent.Message, _ io.Writer, until time.Time) (
+	*workorder.Order, record.Outcome) {
+	_, order := workorder.Open(message.Body)
 	outcome := record.Outcome{TimeKey: "elapsed_seconds", Err: do(ctx)}
 	if remaining := time.Until(until); remaining < 11*time.Hour || remaining > 12*time.Hour {
 		outcome.Err = fmt.Errorf("%v remain", remaining)
@@ -149,9 +151,6 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		"lines are dropped":       {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
 		"lines' answer is lost":   {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
 		"expired and refused put": {succeed, time.Hour, refusals{put: waitedOut}, remove, list(put, put, put, put, remove), "<nil>", retried},
-		"refused receive":         {succeed, time.Hour, refusals{receive: waitedOut}, remove, remove, "<nil>", retried},
-		"refused create":          {succeed, time.Hour, refusals{create: waitedOut}, remove, remove, "<nil>", retried},
-		"refused delete":          {succeed, time.Hour, refusals{remove: waitedOut}, list(remove, remove, remove, remove), remove, "<nil>", retried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			worker := run(t, try.beat, try.do, try.refuse, order)

@@ -45,8 +45,10 @@ func Open(body string, own ...string) (*Reader, Order) {
 	r := &Reader{values: map[string]json.RawMessage{}}
 	r.take(body, slices.Concat(common, own))
 	return r, Order{
-		RunID: r.name("run_id"), Cell: r.name("cell"), Seq: r.Between("seq", nil, 0, LargestInteger),
-		StartAtMs: r.Optional("start_at_ms"), Round: r.Between("round", new(int64), 0, LargestInteger),
+		RunID: r.text("run_id", nameRule, isName), Cell: r.text("cell", nameRule, isName),
+		Seq:       r.Between("seq", nil, 0, LargestInteger),
+		StartAtMs: r.Optional("start_at_ms"),
+		Round:     r.Between("round", new(int64), 0, LargestInteger),
 	}
 }
 
@@ -122,11 +124,12 @@ func (r *Reader) Only(key, with string) {
 	}
 }
 
-// Text hands a text, if there is one, to read, which tells whether it fits the rule; what is no text is "" there.
-func (r *Reader) Text(key, rule string, read func(text string) bool) {
-	if r.values[key] != nil {
-		r.text(key, rule, read)
+// Text reads a text that fits a rule; "" where the order leaves it out.
+func (r *Reader) Text(key, rule string, isFit func(text string) bool) string {
+	if r.values[key] == nil {
+		return ""
 	}
+	return r.text(key, rule, isFit)
 }
 
 func (r *Reader) text(key, rule string, isFit func(text string) bool) (text string) {
@@ -142,23 +145,21 @@ func (r *Reader) Word(key, whenMissing string, words ...string) string {
 	if whenMissing != "" && r.values[key] == nil {
 		return whenMissing
 	}
-	return r.text(key, strings.Join(words, " or "), func(text string) bool { return slices.Contains(words, text) })
+	return r.text(key, strings.Join(words, " or "), func(text string) bool {
+		return slices.Contains(words, text)
+	})
 }
 
-// NameOr reads a short text; whenMissing is for an order that leaves it out.
-func (r *Reader) NameOr(key, whenMissing string) string {
-	if r.values[key] == nil {
-		return whenMissing
-	}
-	return r.name(key)
-}
+var nameRule = fmt.Sprintf("text of 1 to %d printable characters", longestName)
 
-func (r *Reader) name(key string) string {
+// Name reads a short text; "" where the order leaves it out.
+func (r *Reader) Name(key string) string { return r.Text(key, nameRule, isName) }
+
+func isName(text string) bool {
 	// Half of a surrogate pair is read as U+FFFD.
 	unfit := func(c rune) bool { return !unicode.IsPrint(c) || c == utf8.RuneError }
-	return r.text(key, fmt.Sprintf("text of 1 to %d printable characters", longestName), func(text string) bool {
-		return text != "" && strings.IndexFunc(text, unfit) < 0 && utf8.RuneCountInString(text) <= longestName
-	})
+	return text != "" && strings.IndexFunc(text, unfit) < 0 &&
+		utf8.RuneCountInString(text) <= longestName
 }
 
 func (r *Reader) fail(format string, values ...any) {

@@ -12,8 +12,8 @@ import (
 // parse reads an order with keys of its own in every form that there is.
 func parse(body string) (Order, *int64, int64, string, error) {
 	r, order := Open(body, "number", "warm", "word")
-	number, warm, word := r.Optional("number"), r.Flag("warm"), ""
-	r.Text("word", "two letters", func(text string) bool { word = text; return len(text) == 2 })
+	number, warm := r.Optional("number"), r.Flag("warm")
+	word := r.Text("word", "two letters", func(text string) bool { return len(text) == 2 })
 	return order, number, warm, word, r.Err
 }
 
