@@ -114,21 +114,21 @@ class Table:
     def drawn(self, width: int) -> rich.console.Group:
         """The table and its caption for a terminal of `width` columns: texts are folded, and from
         the first rank on for which there is no room fields are left out and named."""
-        texts = {field.name: [field.text(row) for row in self.rows] for field in self.read}
+        texts = {field: [field.text(row) for row in self.rows] for field in self.read}
         shown, free = set(), width + self.gap
         for field in sorted(self.read, key=lambda field: field.rank):
-            free -= field.least_width(texts[field.name]) + self.gap
+            free -= field.least_width(texts[field]) + self.gap
             if field.rank and free < 0:
                 break
-            shown.add(field.name)
+            shown.add(field)
         table = rich.table.Table(
             box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, self.gap - 1, 0, 0)
         )
-        fields = [field for field in self.read if field.name in shown]
+        fields = [field for field in self.read if field in shown]
         for field in fields:
             side, least = (
                 ("left" if field.is_text else "right"),
-                field.least_width(texts[field.name]),
+                field.least_width(texts[field]),
             )
             heading = Text(field.lines)
             table.add_column(
@@ -136,11 +136,11 @@ class Table:
             )
         for at, row in enumerate(self.rows):
             style = "" if self.is_strong(row) else "dim"
-            table.add_row(*(Text(texts[field.name][at]) for field in fields), style=style)
+            table.add_row(*(Text(texts[field][at]) for field in fields), style=style)
         names = [
             " ".join(field.lines.replace("-\n", "").split())
             for field in self.read
-            if field.name not in shown
+            if field not in shown
         ]
         notes = (
             [f"not shown in {width} columns: {', '.join(names)}; --format csv has them"]
