@@ -1,5 +1,6 @@
-// front is an S3 of keys alone for tests and measurements: in memory, without signatures, with S3's limit of writes and with
-// faults. Its one argument is a JSON object of settings, and GET /__front says how many requests had which end.
+// front is an S3 of keys alone for tests and measurements: in memory, without signatures, with S3's
+// limit of writes and with faults. Its one argument is a JSON object of settings, and GET /__front
+// says how many requests had which end.
 package main
 
 import (
@@ -17,13 +18,18 @@ import (
 )
 
 type settings struct {
-	Port             int     `json:"port"`
-	LimitPerS        float64 `json:"limit_per_s"`        // of copies and PUTs; a tenth of a second of it at once; 0: none
-	LatencyMS        float64 `json:"latency_ms"`         // of every answer but a SlowDown
-	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of a SlowDown: S3 refuses fast and copies slowly
-	LoseAnswers      float64 `json:"lose_answers"`       // the share of requests that are carried out and never answered
-	Reset            float64 `json:"reset"`              // the share whose connection is reset before anything is done
-	ExpireAfter      int     `json:"expire_after"`       // so many requests with the same credentials; 0: never
+	Port int `json:"port"`
+	// of copies and PUTs; a tenth of a second of it at once; 0: none
+	LimitPerS float64 `json:"limit_per_s"`
+	LatencyMS float64 `json:"latency_ms"` // of every answer but a SlowDown
+	// of a SlowDown: S3 refuses fast and copies slowly
+	RefusalLatencyMS float64 `json:"refusal_latency_ms"`
+	// the share of requests that are carried out and never answered
+	LoseAnswers float64 `json:"lose_answers"`
+	// the share whose connection is reset before anything is done
+	Reset float64 `json:"reset"`
+	// so many requests with the same credentials; 0: never
+	ExpireAfter int `json:"expire_after"`
 }
 
 type front struct {
@@ -42,12 +48,14 @@ func main() {
 	if err := json.Unmarshal([]byte(os.Args[1]), &chosen); err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", chosen.Port), newFront(chosen, time.Now())))
+	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", chosen.Port),
+		newFront(chosen, time.Now())))
 }
 
 func newFront(chosen settings, now time.Time) *front {
 	made := &front{settings: chosen, filled: now, ends: map[string]int{}, used: map[string]int{}}
-	made.store.buckets, made.store.objects, made.tokens = map[string]bool{}, map[string]object{}, made.burst()
+	made.store.buckets, made.store.objects, made.tokens = map[string]bool{}, map[string]object{},
+		made.burst()
 	return made
 }
 
@@ -85,7 +93,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func sleep(milliseconds float64) { time.Sleep(time.Duration(milliseconds * float64(time.Millisecond))) }
+func sleep(milliseconds float64) {
+	time.Sleep(time.Duration(milliseconds * float64(time.Millisecond)))
+}
 
 func (f *front) burst() float64 { return max(1, f.LimitPerS/10) }
 

@@ -279,7 +279,8 @@ func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 	switch {
 	case !errors.As(err, &failed):
 		return 0, false
-	case failed.Type == failure.SlowDown && j.Pace == Adaptive: // of a comparison too, which has been tried often
+	// of a comparison too, which has been tried often
+	case failed.Type == failure.SlowDown && j.Pace == Adaptive:
 		t.slowed++
 		isStuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed &&
 			j.seen.copied.Load() > t.copiedBefore
@@ -311,7 +312,8 @@ func (j *job) give(calls context.Context, t *tries, err error) error {
 	if calls.Err() != nil {
 		return context.Cause(calls)
 	}
-	if isOf(err, failure.Settings, failure.NoCredentials, failure.NoSuchBucket) { // every other row would meet it
+	// every other row would meet it
+	if isOf(err, failure.Settings, failure.NoCredentials, failure.NoSuchBucket) {
 		return err
 	}
 	j.fail(t.row, err)

@@ -38,12 +38,13 @@ type Policy struct {
 // costs tokens, a call that succeeds gives back what its last retry cost, or one token; without
 // tokens a call isn't tried again. A SlowDown costs the same by the rules of 2026.
 const (
-	quotaTokens        = 500
-	noQuota            = 1 << 62
-	retryCost          = 5
-	timeoutCost        = 10
-	unretriedGain      = 1
-	longestPause       = 20 // seconds, of standard mode; legacy mode has no limit (botocore/retryhandler.py, delay_exponential)
+	quotaTokens   = 500
+	noQuota       = 1 << 62
+	retryCost     = 5
+	timeoutCost   = 10
+	unretriedGain = 1
+	// seconds, of standard mode; legacy mode has no limit (botocore/retryhandler.py, delay_exponential)
+	longestPause       = 20
 	fewestSlowed       = 50 // SlowDowns of one row before the adaptive pace gives it up
 	longestSlowedPause = 2  // tenths of a second, of the adaptive pace, which slows down by itself
 )

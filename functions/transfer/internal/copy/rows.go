@@ -19,9 +19,10 @@ import (
 )
 
 const (
-	longestKeyBytes   = 1024     // S3's limit
-	longestLineBytes  = 64 << 10 // far more than any row has: two keys, each byte as %XX, and a size
-	longestShownBytes = 200      // of a line that is no row
+	longestKeyBytes = 1024 // S3's limit
+	// far more than any row has: two keys, each byte as %XX, and a size
+	longestLineBytes  = 64 << 10
+	longestShownBytes = 200 // of a line that is no row
 )
 
 // row is one object to copy. Slice (-1: none) and Line (from 1; 0: none) say where it stands in a

@@ -1,5 +1,5 @@
-// Package deadline ends every timed operation before its invocation does: a function that outlasts its timeout would be
-// killed without a record. As functions/common/deadline.py, which says how.
+// Package deadline ends every timed operation before its invocation does: a function that outlasts
+// its timeout would be killed without a record. As functions/common/deadline.py, which says how.
 package deadline
 
 import (
@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// Margin is kept back from the function's timeout for stopping the operation, removing files and writing the record.
+	// Margin is kept back from the function's timeout for stopping the operation, removing files
+	// and writing the record.
 	Margin = 3 * time.Second
 	// How long a stopped operation gets to end by itself; a part of the margin.
 	grace = time.Second
@@ -32,8 +33,9 @@ func (r *Runner) Await(ctx context.Context, startAtMs *int64, deadline time.Time
 	case err != nil:
 		return err
 	case time.Until(deadline) <= 0:
-		return failure.New(failure.DeadlineExceeded, "less than %g s are left, too late to start a "+
-			"%s: raise timeout_s", Margin.Seconds(), r.Operation)
+		return failure.New(failure.DeadlineExceeded,
+			"less than %g s are left, too late to start a "+
+				"%s: raise timeout_s", Margin.Seconds(), r.Operation)
 	case r.isRunning.Load():
 		return failure.New(failure.PreviousDownloadRunning, "an earlier %s that was stopped still "+
 			"runs in this sandbox: SQS redelivers the message", r.Operation)
@@ -41,9 +43,10 @@ func (r *Runner) Await(ctx context.Context, startAtMs *int64, deadline time.Time
 	return nil
 }
 
-// Run does the work and returns how it ended. At the deadline its context ends, with the error that is then returned;
-// bytes says how far the work has come.
-func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64, work func(context.Context) error) error {
+// Run does the work and returns how it ended. At the deadline its context ends, with the error that
+// is then returned; bytes says how far the work has come.
+func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64,
+	work func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	ended := make(chan error, 1)
@@ -75,8 +78,9 @@ func (r *Runner) Run(ctx context.Context, deadline time.Time, bytes func() int64
 	}
 }
 
-// WaitUntil holds an operation back until a common start (epoch ms), so that many functions begin at once. A function that
-// arrives late starts late: its record's started_at_ms shows it. The wait ends with the context.
+// WaitUntil holds an operation back until a common start (epoch ms), so that many functions begin
+// at once. A function that arrives late starts late: its record's started_at_ms shows it. The wait
+// ends with the context.
 func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error {
 	if startAtMs == nil {
 		return nil
@@ -86,8 +90,9 @@ func WaitUntil(ctx context.Context, startAtMs *int64, deadline time.Time) error 
 		return nil
 	}
 	if wait >= remaining {
-		return failure.New(failure.StartTooLate, "start_at_ms is %.1f s ahead, but only %.1f s are "+
-			"left: choose an earlier start or raise timeout_s", wait.Seconds(),
+		return failure.New(failure.StartTooLate,
+			"start_at_ms is %.1f s ahead, but only %.1f s are "+
+				"left: choose an earlier start or raise timeout_s", wait.Seconds(),
 			max(0, remaining.Seconds()))
 	}
 	return Sleep(ctx, wait)

@@ -1,5 +1,5 @@
-// Package download does one timed download for each message: a method brings the bytes, a sink takes them, and what happened
-// becomes a record, whatever S3 or the network does.
+// Package download does one timed download for each message: a method brings the bytes, a sink
+// takes them, and what happened becomes a record, whatever S3 or the network does.
 package download
 
 import (
@@ -67,8 +67,8 @@ func readSettings(lookup func(string) string) (*settings, error) {
 }
 
 // order is one download to do. ObjectBytes and ObjectETag are the size and the ETag that the object
-// must have, Checksum the SHA-256 of its bytes; nil and "" where the order leaves them out. WarmUp 1
-// marks a download that no figure counts.
+// must have, Checksum the SHA-256 of its bytes; nil and "" where the order leaves them out. WarmUp
+// 1 marks a download that no figure counts.
 type order struct {
 	workorder.Order
 	ObjectBytes *int64
@@ -89,7 +89,8 @@ func parse(body string) (*order, error) {
 	return parsed, r.Err
 }
 
-// operation is the download in Lambda: of the object that the function's environment names, as it says.
+// operation is the download in Lambda: of the object that the function's environment names, as it
+// says.
 type operation struct {
 	settings *settings
 	bucket   *bucket.Bucket
@@ -148,7 +149,8 @@ type seen struct {
 	firstByte atomic.Value // float64, seconds
 }
 
-// noteAnswer notes the first good answer, as functions/common/object_read.py does: its body may be long in coming.
+// noteAnswer notes the first good answer, as functions/common/object_read.py does: its body may be
+// long in coming.
 func (s *seen) noteAnswer() {
 	if s.firstByte.Load() == nil {
 		elapsed, _ := s.Spent()
@@ -156,7 +158,8 @@ func (s *seen) noteAnswer() {
 	}
 }
 
-// outcome returns what the record says by now. What the settings would say is null where they couldn't be read.
+// outcome returns what the record says by now. What the settings would say is null where they
+// couldn't be read.
 func (o *operation) outcome(warmUp int64, s *seen, err error) record.Outcome {
 	isSet, pairs := o.settings.Method != "", observed.Pairs
 	elapsed, cpu := s.Spent()

@@ -56,7 +56,8 @@ func (s *sink) prepare(bytes int64) (err error) {
 		s.whole, err = syscall.Mmap(-1, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE,
 			syscall.MAP_PRIVATE|syscall.MAP_ANON)
 		if err != nil {
-			return failure.New(failure.NoMemory, "%d bytes of memory can't be allocated: %v", bytes, err)
+			return failure.New(failure.NoMemory, "%d bytes of memory can't be allocated: %v", bytes,
+				err)
 		}
 	}
 	return nil
@@ -109,8 +110,9 @@ func (s *sink) verify() (err error) {
 		return failure.OfFile(err)
 	}
 	if sum := fmt.Sprintf("sha256:%x", s.digest.Sum(nil)); sum != s.checksum {
-		return failure.New(failure.ChecksumMismatch, "the bytes received have the checksum %s, but "+
-			"the message expects %s: upload the object again", sum, s.checksum)
+		return failure.New(failure.ChecksumMismatch,
+			"the bytes received have the checksum %s, but "+
+				"the message expects %s: upload the object again", sum, s.checksum)
 	}
 	return nil
 }

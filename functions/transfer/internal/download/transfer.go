@@ -15,7 +15,8 @@ import (
 const (
 	// progressBytes is what a try must have fetched before it was cut, so that it isn't counted.
 	progressBytes = 1 << 20
-	// bufferBytes is received and then kept at once: large pieces cost fewer calls, and fewer visits of a page of the file that two pieces share.
+	// bufferBytes is received and then kept at once: large pieces cost fewer calls, and fewer
+	// visits of a page of the file that two pieces share.
 	bufferBytes = 512 << 10
 )
 
@@ -43,16 +44,19 @@ func (t *transfer) complete(ctx context.Context) (err error) {
 		return err
 	}
 	received := t.seen.Bytes.Load()
-	for by, wanted := range map[string]*int64{"S3 announced": &t.object.Bytes, "the message expects": t.order.ObjectBytes} {
+	for by, wanted := range map[string]*int64{"S3 announced": &t.object.Bytes,
+		"the message expects": t.order.ObjectBytes} {
 		if wanted != nil && received != *wanted {
-			return failure.New(failure.SizeMismatch, "received %d bytes, but %s %d: upload the object again", received, by, *wanted)
+			return failure.New(failure.SizeMismatch,
+				"received %d bytes, but %s %d: upload the object again", received, by, *wanted)
 		}
 	}
 	return t.sink.verify()
 }
 
-// ranges fetches parts in parallel. The first part's answer says how large the object is and which one it is, so no HEAD is
-// needed; the other parts start with that answer, and ask for the same ETag.
+// ranges fetches parts in parallel. The first part's answer says how large the object is and which
+// one it is, so no HEAD is needed; the other parts start with that answer, and ask for the same
+// ETag.
 func (t *transfer) ranges(ctx context.Context) error {
 	var next atomic.Int64
 	first := make(chan struct{})
@@ -63,7 +67,8 @@ func (t *transfer) ranges(ctx context.Context) error {
 			case <-ctx.Done():
 			}
 		}
-		for at := next.Add(t.PartBytes) - t.PartBytes; ctx.Err() == nil && (at == 0 || at < t.object.Bytes); at = next.Add(t.PartBytes) - t.PartBytes {
+		for at := next.Add(t.PartBytes) - t.PartBytes; ctx.Err() == nil &&
+			(at == 0 || at < t.object.Bytes); at = next.Add(t.PartBytes) - t.PartBytes {
 			if err := t.span(ctx, at, at+t.PartBytes-1, func() { close(first) }); err != nil {
 				return err
 			}
@@ -72,8 +77,8 @@ func (t *transfer) ranges(ctx context.Context) error {
 	})
 }
 
-// span fetches the bytes first to last (bucket.Whole: all), and goes on where a connection was cut. At the download's very first
-// answer it prepares the sink and calls begun.
+// span fetches the bytes first to last (bucket.Whole: all), and goes on where a connection was cut.
+// At the download's very first answer it prepares the sink and calls begun.
 func (t *transfer) span(ctx context.Context, first, last int64, begun func()) error {
 	buffer := buffers.Get().(*[bufferBytes]byte)
 	defer buffers.Put(buffer)
@@ -86,7 +91,8 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 		return true
 	}
 	return t.bucket.DoOn(ctx, t.seen, "GetObject", broughtOn, func() error {
-		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last, IfMatch: cmp.Or(t.object.ETag, t.order.ObjectETag)})
+		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last,
+			IfMatch: cmp.Or(t.object.ETag, t.order.ObjectETag)})
 		if err != nil {
 			return err
 		}
@@ -109,7 +115,8 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 // buffers are reused by every span and every download of this process.
 var buffers = sync.Pool{New: func() any { return new([bufferBytes]byte) }}
 
-// receive reads until the end, a buffer at a time: TLS gives 16 KiB, and to keep each of them by itself would cost a call.
+// receive reads until the end, a buffer at a time: TLS gives 16 KiB, and to keep each of them by
+// itself would cost a call.
 func (t *transfer) receive(body io.Reader, at *int64, end int64, buffer []byte) error {
 	for *at < end {
 		place := t.sink.place(buffer[:min(bufferBytes, end-*at)], *at)

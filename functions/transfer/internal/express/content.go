@@ -19,7 +19,8 @@ const (
 	rowBytesWithoutPad = 49
 )
 
-// set is the objects that have one size and one count, which their keys name as the partitions of Athena's tables.
+// set is the objects that have one size and one count, which their keys name as the partitions of
+// Athena's tables.
 type set struct{ objectBytes, objectCount int64 }
 
 func (s set) prefix() string {
@@ -38,8 +39,9 @@ var rows = func() []byte {
 	return made.Bytes()
 }()
 
-// content is what object i of a set holds: rows of JSON, one a line. The first names the object, and has what bytes are left
-// over as padding; the value of row j is j mod 1000. Its pieces need no memory of the object's size.
+// content is what object i of a set holds: rows of JSON, one a line. The first names the object,
+// and has what bytes are left over as padding; the value of row j is j mod 1000. Its pieces need no
+// memory of the object's size.
 func (s set) content(i int64) net.Buffers {
 	padding := strings.Repeat("x", int(rowBytes-rowBytesWithoutPad+s.objectBytes%rowBytes))
 	first := fmt.Appendf(make([]byte, 0, 2*rowBytes), rowFormat, fmt.Sprintf("%09d", i), 0, padding)

@@ -1,5 +1,5 @@
-// Package express uploads and downloads a slice of a set of equal objects, in S3 Standard or in S3 Express One Zone: the same
-// SDK and the same code for both, so that what differs is the storage.
+// Package express uploads and downloads a slice of a set of equal objects, in S3 Standard or in S3
+// Express One Zone: the same SDK and the same code for both, so that what differs is the storage.
 package express
 
 import (
@@ -34,12 +34,14 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "slice"}, buckets: map[string]*bucket.Bucket{}}
+	o := &operation{runner: &deadline.Runner{Operation: "slice"},
+		buckets: map[string]*bucket.Bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o
 	}
 	process.CollectRarely(o.settings.MemorySizeMB)
-	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10, SessionMode: types.SessionModeReadOnly}
+	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10,
+		SessionMode: types.SessionModeReadOnly}
 	if o.settings.Operation == upload {
 		options.SessionMode = types.SessionModeReadWrite
 	}
@@ -52,8 +54,9 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 	// With an endpoint of its own, a general bucket may stand in.
 	name := o.settings.Buckets[oneZone]
 	if o.buckets[oneZone].Client.Options().BaseEndpoint == nil && !bucket.IsDirectory(name) {
-		o.wrong = failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in "+
-			"--ZONE--x-s3, such as --use1-az4--x-s3", name)
+		o.wrong = failure.New(failure.Settings,
+			"EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in "+
+				"--ZONE--x-s3, such as --use1-az4--x-s3", name)
 	}
 	return o
 }
@@ -72,12 +75,14 @@ func (o *operation) Do(ctx context.Context, message sqsevent.Message, _ io.Write
 	if err = o.begin(ctx, order, until); err == nil {
 		for class, other := range o.buckets {
 			if class != order.StorageClass {
-				other.Transport.CloseIdle() // both at 1,000 at a time are more than a sandbox has file descriptors
+				// both at 1,000 at a time are more than a sandbox has file descriptors
+				other.Transport.CloseIdle()
 			}
 		}
 		seen = observe() // the wait for the common start is no part of it
 		s := &slice{order: order, bucket: o.buckets[order.StorageClass], seen: seen}
-		err = o.runner.Run(ctx, until, seen.Bytes.Load, func(ctx context.Context) error { return o.do(ctx, s) })
+		err = o.runner.Run(ctx, until, seen.Bytes.Load,
+			func(ctx context.Context) error { return o.do(ctx, s) })
 	}
 	return &order.Order, o.outcome(order, seen, err)
 }
@@ -135,7 +140,8 @@ func (s *seen) done(took time.Duration, bytes int64) {
 	s.latency.Note(took)
 }
 
-// outcome is what the record says of a slice, whatever came of it. The order is nil where it couldn't be read.
+// outcome is what the record says of a slice, whatever came of it. The order is nil where it
+// couldn't be read.
 func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 	isOrder, isSet, pairs := asked != nil, o.settings.Method != "", observed.Pairs
 	if !isOrder {
@@ -151,14 +157,16 @@ func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 		pairs(isSet, "operation", o.settings.Operation),
 		pairs(isOrder, "storage_class", asked.StorageClass),
 		pairs(isSet, "placement", o.settings.Placement),
-		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
+		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount,
+			"parallel_limit", asked.Parallel, "slices", asked.Slices,
 			"first_object", asked.FirstObject, "objects", asked.Objects),
 		pairs(true, "objects_per_s", rate),
 		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate),
 		s.latency.Pairs(moved > 0, "request"),
 		pairs(true, "sessions", sessions),
 		pairs(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
-		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),
+		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests",
+			s.Requests.Load(), "retries", s.Retries.Load(),
 			"retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
 		pairs(isSet, "experiment", o.settings.Experiment),
 	))

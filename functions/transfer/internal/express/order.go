@@ -21,12 +21,14 @@ const (
 )
 
 const (
-	// A sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a connection.
+	// A sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a
+	// connection.
 	largestParallel = 1000
 	mostSlices      = 1000
 )
 
-// settings is what the function's environment says: the labels of the record, the two buckets, and what is done with them.
+// settings is what the function's environment says: the labels of the record, the two buckets, and
+// what is done with them.
 type settings struct {
 	environment.Labels
 	Experiment, Operation, Placement, Region string
@@ -35,15 +37,17 @@ type settings struct {
 
 var methods = map[string]string{upload: "put_object", download: "get_object"}
 
-// readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then.
+// readSettings takes the settings out of an environment; an error is of the type Settings, and the
+// settings are empty then.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
 	read := &settings{
 		Experiment: r.OneOf("EXPERIMENT", "", "express"),
 		Operation:  r.OneOf("OPERATION", "", upload, download),
 		Placement:  r.OneOf("PLACEMENT", "", "any_zone", "same_zone"),
-		Buckets:    map[string]string{standard: r.Text("BUCKET_NAME"), oneZone: r.Text("EXPRESS_BUCKET_NAME")},
-		Region:     r.Region(), Labels: r.Labels(),
+		Buckets: map[string]string{standard: r.Text("BUCKET_NAME"),
+			oneZone: r.Text("EXPRESS_BUCKET_NAME")},
+		Region: r.Region(), Labels: r.Labels(),
 	}
 	read.Method = methods[read.Operation]
 	if r.Err != nil {
@@ -52,8 +56,8 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// order is one slice of a set to upload or to download. WarmUp 1 marks one that no figure counts; OnlyMissing uploads what
-// isn't there, or has another size.
+// order is one slice of a set to upload or to download. WarmUp 1 marks one that no figure counts;
+// OnlyMissing uploads what isn't there, or has another size.
 type order struct {
 	workorder.Order
 	set
@@ -81,14 +85,16 @@ func parse(body string) (*order, error) {
 	return read, nil
 }
 
-// Invoked implements sandbox.Direct: {"place": {...}} with the keys of an order is the order to upload what is missing.
+// Invoked implements sandbox.Direct: {"place": {...}} with the keys of an order is the order to
+// upload what is missing.
 func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
 	var asked map[string]map[string]json.RawMessage
 	if json.Unmarshal(event, &asked) != nil || len(asked) != 1 || asked["place"] == nil {
 		return "", false
 	}
 	ordered := map[string]json.RawMessage{
-		"run_id": json.RawMessage(`"place"`), "cell": json.RawMessage(`"place"`), "seq": json.RawMessage("0"), "only_missing": json.RawMessage("1"),
+		"run_id": json.RawMessage(`"place"`), "cell": json.RawMessage(`"place"`),
+		"seq": json.RawMessage("0"), "only_missing": json.RawMessage("1"),
 	}
 	maps.Copy(ordered, asked["place"])
 	text, err := json.Marshal(ordered)

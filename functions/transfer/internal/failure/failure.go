@@ -1,5 +1,6 @@
-// Package failure is the vocabulary of error_type: what can go wrong with one message, in the words of
-// functions/common/failures.py. Saved queries group by these words; functions/agreed/failures.json has them all.
+// Package failure is the vocabulary of error_type: what can go wrong with one message, in the words
+// of functions/common/failures.py. Saved queries group by these words;
+// functions/agreed/failures.json has them all.
 package failure
 
 import (
@@ -49,8 +50,8 @@ const (
 	Unexpected              = "UnexpectedError"
 )
 
-// Error is a failure with its word and one line for the reader. Temporary says that the same request may succeed when
-// it is sent again.
+// Error is a failure with its word and one line for the reader. Temporary says that the same
+// request may succeed when it is sent again.
 type Error struct {
 	Type      string
 	Message   string
@@ -76,7 +77,8 @@ func Passing(kind, format string, values ...any) *Error {
 // OfFile names what went wrong with a file of ours.
 func OfFile(err error) *Error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return New(NoSpace, "the temporary folder is full: raise ephemeral_storage_mb above the total size of files written at once")
+		return New(NoSpace,
+			"the temporary folder is full: raise ephemeral_storage_mb above the total size of files written at once")
 	}
 	return New(File, "%v", err)
 }

@@ -14,15 +14,16 @@ func batchOf(bodies []any, orders ...string) string {
 	for at, order := range orders {
 		var event struct{ Records []map[string]any }
 		_ = json.Unmarshal([]byte(message(order, bodies[min(at, len(bodies)-1)])), &event)
-		event.Records[0]["messageId"], event.Records[0]["receiptHandle"] = fmt.Sprint("message-", at), fmt.Sprint("handle-", at)
+		event.Records[0]["messageId"], event.Records[0]["receiptHandle"] = fmt.Sprint("message-",
+			at), fmt.Sprint("handle-", at)
 		records = append(records, event.Records[0])
 	}
 	event, _ := json.Marshal(map[string]any{"Records": records})
 	return string(event)
 }
 
-// Each message of a batch has a record with the batch's times, from the latest start that one of them
-// names, and a failure of its own.
+// Each message of a batch has a record with the batch's times, from the latest start that one of
+// them names, and a failure of its own.
 func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 	latest := time.Now().Add(400 * time.Millisecond).UnixMilli()
 	orders := []string{
@@ -30,7 +31,10 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 		fmt.Sprintf(`{"run_id": "r", "cell": "c", "seq": 1, "start_at_ms": %d}`, latest),
 		`{"run_id": "r", "cell": "c", "seq": 2, "warm_up": 1}`,
 	}
-	named := func(ids string) task { return task{SleepMs: 30, Reply: `{"batchItemFailures": [` + ids + `]}`} }
+	named := func(ids string) task {
+		return task{SleepMs: 30, Reply: `{"batchItemFailures": [` +
+			ids + `]}`}
+	}
 	for name, try := range map[string]struct {
 		task   task
 		order  string // of the last message
@@ -38,7 +42,8 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 	}{
 		"two fail":         {task: named(`{"itemIdentifier": "message-0"}, {"itemIdentifier": "message-2"}`), failed: map[int]string{0: "PartialFailure", 2: "PartialFailure"}},
 		"a stranger fails": {task: named(`{"itemIdentifier": "message-1"}, {"itemIdentifier": "message-9"}`), failed: map[int]string{0: "PartialFailure", 1: "PartialFailure", 2: "PartialFailure"}},
-		"one isn't read":   {order: `{"seq": 2}`, failed: map[int]string{0: "WorkOrderError", 1: "WorkOrderError", 2: "WorkOrderError"}},
+		"one isn't read": {order: `{"seq": 2}`,
+			failed: map[int]string{0: "WorkOrderError", 1: "WorkOrderError", 2: "WorkOrderError"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,8 +66,11 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 				if kind, isError := record["error_type"].(string); isError {
 					failed[at], wanted[fmt.Sprint("handle-", at)] = kind, true
 				}
-				if record["batch"] != 3.0 || record["batch_index"] != float64(at) || record["batch_size"] != 10.0 || record["message_id"] != fmt.Sprint("message-", at) || record["request_id"] != "request-1" ||
-					record["started_at_ms"] != records[0]["started_at_ms"] || record["finished_at_ms"] != records[0]["finished_at_ms"] {
+				if record["batch"] != 3.0 || record["batch_index"] != float64(at) ||
+					record["batch_size"] != 10.0 || record["message_id"] != fmt.Sprint("message-",
+					at) || record["request_id"] != "request-1" ||
+					record["started_at_ms"] != records[0]["started_at_ms"] ||
+					record["finished_at_ms"] != records[0]["finished_at_ms"] {
 					t.Error(record)
 				}
 			}

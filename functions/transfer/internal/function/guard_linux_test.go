@@ -12,9 +12,12 @@ import (
 )
 
 func TestAPageAndAnotherHostGetNoEvent(t *testing.T) {
-	guarded := forNoPage(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "127.0.0.1:1")
-	for header, status := range map[string]int{"User-Agent": 200, "Origin": 403, "Referer": 403, "Sec-Fetch-Site": 403, "Host": 403} {
-		request, answer := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+apiPath, nil), httptest.NewRecorder()
+	guarded := forNoPage(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		"127.0.0.1:1")
+	for header, status := range map[string]int{"User-Agent": 200, "Origin": 403, "Referer": 403,
+		"Sec-Fetch-Site": 403, "Host": 403} {
+		request, answer := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+apiPath, nil),
+			httptest.NewRecorder()
 		request.Header.Set(header, "null")
 		if header == "Host" {
 			request.Host = "rebound.example:1"

@@ -10,14 +10,15 @@ import (
 )
 
 const (
-	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there, too (256 KiB).
+	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there,
+	// too (256 KiB).
 	mostRest = 256 << 10
 	// mostPrinted is enough for a last line.
 	mostPrinted = 4 << 10
 )
 
-// output is what the program writes. It goes to the log line by line, so that no record is appended to a line that isn't
-// complete.
+// output is what the program writes. It goes to the log line by line, so that no record is appended
+// to a line that isn't complete.
 type output struct {
 	log    io.Writer
 	pipe   *os.File // which the program writes to. What a child of it writes later is nobody's
@@ -34,8 +35,8 @@ func (o *output) follow() {
 	}
 }
 
-// take logs what the program has written until now: what came before a reply stands before its record. Of one that writes
-// without a pause that is a few pipes full.
+// take logs what the program has written until now: what came before a reply stands before its
+// record. Of one that writes without a pause that is a few pipes full.
 func (o *output) take() {
 	if pipe, err := o.pipe.SyscallConn(); err == nil {
 		_ = pipe.Control(func(fd uintptr) { o.read(fd, 16) })

@@ -48,7 +48,10 @@ func program() {
 	api := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + apiPath
 	switch start := os.Getenv("PROGRAM_START"); {
 	case start == "official":
-		lambda.Start(func(json.RawMessage) (events.SQSEventResponse, error) { return events.SQSEventResponse{}, nil })
+		lambda.Start(func(json.RawMessage) (events.SQSEventResponse,
+			error) {
+			return events.SQSEventResponse{}, nil
+		})
 	case strings.HasPrefix(start, "{"):
 		post(api+"/init/error", task{Reply: start})
 		os.Exit(4)
@@ -76,11 +79,14 @@ func program() {
 			os.Exit(*todo.Exit)
 		}
 		if todo.Reply == "seen" {
-			seen, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
-				"args": os.Args[1:], "elsewhere": os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") + os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")})
+			seen, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event),
+				"pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
+				"args": os.Args[1:], "elsewhere": os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") +
+					os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")})
 			todo.Reply = string(seen)
 		}
-		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+cmp.Or(todo.Kind, "response"), todo)
+		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+
+			"/"+cmp.Or(todo.Kind, "response"), todo)
 	}
 }
 
@@ -94,7 +100,8 @@ func post(url string, todo task) {
 	if todo.Trailer != "" {
 		request.Trailer = http.Header{errorType: {todo.Trailer}}
 	}
-	if answer, err := http.DefaultClient.Do(request); err != nil || answer.StatusCode != http.StatusAccepted {
+	if answer, err := http.DefaultClient.Do(request); err != nil ||
+		answer.StatusCode != http.StatusAccepted {
 		os.Exit(7)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// mostReply is the most that Lambda takes as a reply, in bytes (its own message, Function.ResponseSizeTooLarge).
+// mostReply is the most that Lambda takes as a reply, in bytes (its own message,
+// Function.ResponseSizeTooLarge).
 const mostReply = 6_291_556
 
 const errorType = "Lambda-Runtime-Function-Error-Type"
 
-// judge returns why a reply fails messages of a batch, by their ids; the others SQS deletes (Lambda guide, "Implementing partial
-// batch responses").
+// judge returns why a reply fails messages of a batch, by their ids; the others SQS deletes (Lambda
+// guide, "Implementing partial batch responses").
 func judge(r *http.Request, body []byte, batch []string) map[string]error {
 	if err := wholly(r, body); err != nil {
 		return each(batch, err)
@@ -27,12 +28,14 @@ func judge(r *http.Request, body []byte, batch []string) map[string]error {
 	failed, failures := map[string]error{}, []map[string]any{}
 	answer := values["batchItemFailures"]
 	if answer != nil && json.Unmarshal(answer, &failures) != nil {
-		return each(batch, failure.New(failure.PartialFailure, "batchItemFailures is no list of messages: %.200s", answer))
+		return each(batch, failure.New(failure.PartialFailure,
+			"batchItemFailures is no list of messages: %.200s", answer))
 	}
 	for _, item := range failures {
 		id, _ := item["itemIdentifier"].(string)
 		if !slices.Contains(batch, id) {
-			return each(batch, failure.New(failure.PartialFailure, "batchItemFailures has what isn't in the batch: %.200s", answer))
+			return each(batch, failure.New(failure.PartialFailure,
+				"batchItemFailures has what isn't in the batch: %.200s", answer))
 		}
 		failed[id] = failure.New(failure.PartialFailure, "batchItemFailures has the message")
 	}
@@ -52,7 +55,8 @@ func each(batch []string, err error) map[string]error {
 func wholly(r *http.Request, body []byte) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
 		kind, raised := failure.HandlerError, thrown(r, body)
-		if strings.HasPrefix(raised, "Runtime.MarshalError: ") { // what the handler returned, and nothing it raised
+		// what the handler returned, and nothing it raised
+		if strings.HasPrefix(raised, "Runtime.MarshalError: ") {
 			kind = failure.InvalidResponse
 		}
 		return failure.New(kind, "%s", raised)
@@ -60,7 +64,8 @@ func wholly(r *http.Request, body []byte) error {
 	reply := bytes.TrimSpace(body)
 	switch {
 	case len(body) > mostReply:
-		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d", len(body), mostReply)
+		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d",
+			len(body), mostReply)
 	case len(reply) > 0 && !json.Valid(reply):
 		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", reply)
 	}
@@ -73,5 +78,6 @@ func thrown(r *http.Request, body []byte) string {
 	if json.Unmarshal(body, &reported) != nil {
 		reported.ErrorMessage = string(body)
 	}
-	return cmp.Or(reported.ErrorType, r.Header.Get(errorType), r.Trailer.Get(errorType), "Unknown") + ": " + reported.ErrorMessage
+	return cmp.Or(reported.ErrorType, r.Header.Get(errorType), r.Trailer.Get(errorType),
+		"Unknown") + ": " + reported.ErrorMessage
 }

@@ -36,5 +36,6 @@ func (l *Latency) Ms(percentile float64) float64 {
 
 // Pairs are the percentiles for a record; null where there were no calls to be timed.
 func (l *Latency) Pairs(wereTimed bool, of string) []record.Pair {
-	return Pairs(wereTimed, of+"_p50_ms", l.Ms(50), of+"_p90_ms", l.Ms(90), of+"_p99_ms", l.Ms(99), of+"_max_ms", l.Ms(100))
+	return Pairs(wereTimed, of+"_p50_ms", l.Ms(50), of+"_p90_ms", l.Ms(90), of+"_p99_ms", l.Ms(99),
+		of+"_max_ms", l.Ms(100))
 }

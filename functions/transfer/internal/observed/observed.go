@@ -43,7 +43,8 @@ func (w *Work) End() {
 	w.spent.Store(&spent{elapsed, cpu})
 }
 
-// Spent is the seconds that the timed part took, 0 before it, and those of CPU; until its end, both until now.
+// Spent is the seconds that the timed part took, 0 before it, and those of CPU; until its end, both
+// until now.
 func (w *Work) Spent() (elapsed, cpu float64) {
 	if whole := w.spent.Load(); whole != nil {
 		return whole.elapsed, whole.cpu
@@ -54,11 +55,13 @@ func (w *Work) Spent() (elapsed, cpu float64) {
 	return elapsed, process.CPUSeconds() - w.preparedCPU
 }
 
-// Outcome is what a record says of the work, with an operation's own keys. It started with its timed part, or where there was
-// none with everything.
-func (w *Work) Outcome(timeKey string, elapsed float64, err error, own []record.Pair) record.Outcome {
+// Outcome is what a record says of the work, with an operation's own keys. It started with its
+// timed part, or where there was none with everything.
+func (w *Work) Outcome(timeKey string, elapsed float64, err error,
+	own []record.Pair) record.Outcome {
 	started := cmp.Or(w.began.Load(), &w.prepared)
-	return record.Outcome{TimeKey: timeKey, StartedAtMs: started.UnixMilli(), ElapsedSeconds: elapsed, Bytes: w.Bytes.Load(), Err: err, Own: own}
+	return record.Outcome{TimeKey: timeKey, StartedAtMs: started.UnixMilli(),
+		ElapsedSeconds: elapsed, Bytes: w.Bytes.Load(), Err: err, Own: own}
 }
 
 // Pairs makes pairs of keys and values, null where these couldn't be read.

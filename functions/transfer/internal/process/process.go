@@ -17,12 +17,14 @@ func CPUSeconds() float64 {
 	return float64(usage.Utime.Nano()+usage.Stime.Nano()) / 1e9
 }
 
-// ResetPeak lets the kernel's high-water mark begin anew. Where it may not, the mark is that of the whole process, which can
-// only be higher.
+// ResetPeak lets the kernel's high-water mark begin anew. Where it may not, the mark is that of the
+// whole process, which can only be higher.
 func ResetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
 // PeakMemoryMBOf is the most memory that a process had resident, in MiB; 0 once it has ended.
-func PeakMemoryMBOf(pid int) float64 { return mebibytes(fmt.Sprintf("/proc/%d/status", pid), "VmHWM:") }
+func PeakMemoryMBOf(pid int) float64 {
+	return mebibytes(fmt.Sprintf("/proc/%d/status", pid), "VmHWM:")
+}
 
 // MachineMemoryMB is the machine's memory in MiB.
 func MachineMemoryMB() int64 { return int64(mebibytes("/proc/meminfo", "MemTotal:")) }
@@ -35,18 +37,20 @@ func mebibytes(file, name string) (kB float64) {
 	return kB / 1024
 }
 
-// UseOneProcessor lets Go code run on one processor at a time, unless GOMAXPROCS says how many. For thousands of small calls a
-// second whose work is waiting: a call takes some 40 µs of CPU, so one processor is enough for 20,000 a second, while every
-// further one costs by looking for work at each wake-up (a third of all CPU at 400 calls a second on 2 processors).
+// UseOneProcessor lets Go code run on one processor at a time, unless GOMAXPROCS says how many. For
+// thousands of small calls a second whose work is waiting: a call takes some 40 µs of CPU, so one
+// processor is enough for 20,000 a second, while every further one costs by looking for work at
+// each wake-up (a third of all CPU at 400 calls a second on 2 processors).
 func UseOneProcessor() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
 	}
 }
 
-// CollectRarely lets the heap grow to five times what is alive before garbage is collected, but not beyond half of the memory
-// there is (0: not known); GOGC and GOMEMLIMIT come first. For thousands of small requests a second that leave much garbage and
-// little else: at 10 KB objects a fifth of all CPU less.
+// CollectRarely lets the heap grow to five times what is alive before garbage is collected, but not
+// beyond half of the memory there is (0: not known); GOGC and GOMEMLIMIT come first. For thousands
+// of small requests a second that leave much garbage and little else: at 10 KB objects a fifth of
+// all CPU less.
 func CollectRarely(memoryMB int64) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)

@@ -1,5 +1,5 @@
-// Package retry tries requests again by the policy that both languages agreed on (functions/agreed/retries.json): that of
-// functions/common/retries.py.
+// Package retry tries requests again by the policy that both languages agreed on
+// (functions/agreed/retries.json): that of functions/common/retries.py.
 package retry
 
 import (
@@ -19,13 +19,15 @@ const (
 	Mode = "standard"
 	// Attempts is the tries of one request, the first included.
 	Attempts = 4
-	// FirstPause is the most that the first pause takes, and each later one takes at most twice the one before: 1, 2 and
-	// 4 s in all, so that a request that S3 always turns down ends well before the function's timeout, with a record.
+	// FirstPause is the most that the first pause takes, and each later one takes at most twice the
+	// one before: 1, 2 and 4 s in all, so that a request that S3 always turns down ends well before
+	// the function's timeout, with a record.
 	FirstPause   = time.Second
 	longestPause = 20 * time.Second
 )
 
-// Passing tells whether an answer with this HTTP status and S3 error code is worth another try, by the SDK's lists.
+// Passing tells whether an answer with this HTTP status and S3 error code is worth another try, by
+// the SDK's lists.
 func Passing(status int, code string) bool {
 	_, passes := retry.DefaultRetryableHTTPStatusCodes[status]
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
@@ -40,9 +42,11 @@ type Policy struct {
 	Patient bool
 }
 
-// DoOn calls once until it succeeds, fails for good, or has failed Attempts times; a failed try that brought on work, which goes on
-// where it ended, is the first again. retried hears of every repetition.
-func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool, once func() error) error {
+// DoOn calls once until it succeeds, fails for good, or has failed Attempts times; a failed try
+// that brought on work, which goes on where it ended, is the first again. retried hears of every
+// repetition.
+func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool,
+	once func() error) error {
 	pause := p.FirstPause
 	for try := 1; ; try++ {
 		err := once()

@@ -22,7 +22,9 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 	}
 	agreed.Read(t, "retries.json", &rules)
 	pauses := rules.Standard[rules.Ours]
-	if rules.Mode != Mode || rules.Attempts != Attempts || pauses.FirstPauseS != FirstPause.Seconds() || pauses.LongestPauseS != longestPause.Seconds() ||
+	if rules.Mode != Mode || rules.Attempts != Attempts ||
+		pauses.FirstPauseS != FirstPause.Seconds() ||
+		pauses.LongestPauseS != longestPause.Seconds() ||
 		len(rules.Codes) != len(retry.DefaultThrottleErrorCodes)+len(retry.DefaultRetryableErrorCodes) {
 		t.Error(rules)
 	}
@@ -31,7 +33,8 @@ func TestWhatIsTriedAgainIsWhatBothLanguagesAgreedOn(t *testing.T) {
 			t.Error(status)
 		}
 	}
-	if place := slices.IndexFunc(rules.Codes, func(code string) bool { return !Passing(400, code) }); place >= 0 {
+	if place := slices.IndexFunc(rules.Codes,
+		func(code string) bool { return !Passing(400, code) }); place >= 0 {
 		t.Error(rules.Codes[place])
 	}
 }

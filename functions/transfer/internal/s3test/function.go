@@ -19,14 +19,18 @@ import (
 	"stampede/transfer/internal/sandbox"
 )
 
-// Isolate makes the AWS environment that of a sandbox which reaches an S3 and nothing else, with a temporary folder of its own.
+// Isolate makes the AWS environment that of a sandbox which reaches an S3 and nothing else, with a
+// temporary folder of its own.
 func Isolate(t *testing.T, url string) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", // nobody listens: what a failure tells SQS is tested elsewhere
-		"AWS_CONFIG_FILE":      os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "TMPDIR": t.TempDir(),
+		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test",
+		"AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_EC2_METADATA_DISABLED": "true",
+		// nobody listens: what a failure tells SQS is tested elsewhere
+		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9",
+		"AWS_CONFIG_FILE":      os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"TMPDIR": t.TempDir(),
 	} {
 		t.Setenv(name, value)
 	}
@@ -57,11 +61,13 @@ func NewFunction(t *testing.T, experiment string, operation sandbox.Operation) *
 	return f
 }
 
-// Invoke delivers one message and returns its record. The answer must name the message exactly when the record is an error.
+// Invoke delivers one message and returns its record. The answer must name the message exactly when
+// the record is an error.
 func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]any {
 	f.t.Helper()
 	event, _ := json.Marshal(map[string]any{"Records": []any{map[string]any{
-		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
+		"messageId": "message-1", "body": body, "eventSource": "aws:sqs",
+		"attributes": map[string]string{"ApproximateReceiveCount": "2"},
 	}}})
 	answer, err := f.Deliver(string(event), remaining...)
 	lines := strings.Split(strings.TrimSuffix(f.log.String(), "\n"), "\n")
@@ -75,7 +81,8 @@ func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]an
 }
 
 // Gives delivers one message, whose record must have these values; it returns the record.
-func (f *Function) Gives(want map[string]any, body string, remaining ...time.Duration) map[string]any {
+func (f *Function) Gives(want map[string]any, body string,
+	remaining ...time.Duration) map[string]any {
 	f.t.Helper()
 	record := f.Invoke(body, remaining...)
 	Expect(f.t, record, want)
@@ -91,7 +98,8 @@ func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error
 	return f.Handle(ctx, json.RawMessage(event))
 }
 
-// Record reads a line: one record with the agreed keys in their order. Nothing is left in the temporary folder then.
+// Record reads a line: one record with the agreed keys in their order. Nothing is left in the
+// temporary folder then.
 func (f *Function) Record(line string) (record map[string]any) {
 	f.t.Helper()
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
@@ -124,7 +132,8 @@ func Expect(t *testing.T, record, want map[string]any) {
 			value = float64(number)
 		}
 		text, isText := value.(string)
-		if isText && !strings.Contains(fmt.Sprint(record[key]), text) || !isText && record[key] != value {
+		if isText && !strings.Contains(fmt.Sprint(record[key]), text) ||
+			!isText && record[key] != value {
 			t.Errorf("%s isn't %v in %v", key, value, record)
 		}
 	}

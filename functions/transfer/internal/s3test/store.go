@@ -1,4 +1,5 @@
-// Package s3test is a small S3 on loopback for tests: it serves objects over real HTTP and misbehaves as told.
+// Package s3test is a small S3 on loopback for tests: it serves objects over real HTTP and
+// misbehaves as told.
 package s3test
 
 import (
@@ -31,16 +32,18 @@ import (
 // HangUp is the status of an answer that doesn't come: the connection is closed.
 const HangUp = -1
 
-// Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them, and misbehaves as told. Refuse
-// and Latency must be set before the first request.
+// Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them,
+// and misbehaves as told. Refuse and Latency must be set before the first request.
 type Store struct {
 	URL string
-	// Refuse looks at a request first, and may change it. It answers with an error: status and code (or a whole body, which begins
-	// with "<"), 0 for none. Source is "/bucket/key", decoded, of a copy.
+	// Refuse looks at a request first, and may change it. It answers with an error: status and code
+	// (or a whole body, which begins with "<"), 0 for none. Source is "/bucket/key", decoded, of a
+	// copy.
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
 	Latency time.Duration // of every copy but those that Refuse refuses
 
-	// Requests is the number of all, Copies that of copies asked for, Connections that of open ones.
+	// Requests is the number of all, Copies that of copies asked for, Connections that of open
+	// ones.
 	Requests, Copies, Connections atomic.Int64
 	PageKeys                      int           // keys in a page of a listing; 0: all
 	Stall                         atomic.Int64  // ns before the second half of every body
@@ -77,8 +80,8 @@ type session struct {
 	expires time.Time
 }
 
-// StartStore runs a store with some empty buckets and ends it with the test. The AWS environment is that of a sandbox which can't
-// reach anything else.
+// StartStore runs a store with some empty buckets and ends it with the test. The AWS environment is
+// that of a sandbox which can't reach anything else.
 func StartStore(t *testing.T, buckets ...string) *Store {
 	t.Helper()
 	return start(t, (*httptest.Server).Start, buckets)
@@ -97,9 +100,11 @@ func start(t *testing.T, run func(*httptest.Server), buckets []string) *Store {
 		s.buckets[bucket] = map[string]Stored{}
 	}
 	running := httptest.NewUnstartedServer(s)
-	running.Config.ErrorLog = log.New(io.Discard, "", 0) // a certificate that the client refuses is a line there
+	// a certificate that the client refuses is a line there
+	running.Config.ErrorLog = log.New(io.Discard, "", 0)
 	running.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		s.Connections.Add(map[http.ConnState]int64{http.StateNew: 1, http.StateClosed: -1, http.StateHijacked: -1}[state])
+		s.Connections.Add(map[http.ConnState]int64{http.StateNew: 1, http.StateClosed: -1,
+			http.StateHijacked: -1}[state])
 	}
 	run(running)
 	t.Cleanup(running.Close)
@@ -107,7 +112,8 @@ func start(t *testing.T, run func(*httptest.Server), buckets []string) *Store {
 	Isolate(t, s.URL)
 	if certificate := running.Certificate(); certificate != nil {
 		bundle := filepath.Join(t.TempDir(), "certificate.pem")
-		if err := os.WriteFile(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}), 0o600); err != nil {
+		if err := os.WriteFile(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+			Bytes: certificate.Raw}), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("AWS_CA_BUNDLE", bundle)
@@ -150,8 +156,10 @@ func (s *Store) Keys(bucket string) []string {
 	return slices.Sorted(maps.Keys(s.buckets[bucket]))
 }
 
-// Numbered is a Refuse that knows a request by its kind ("session", "list", or its method) and how many of that there were.
-func Numbered(refuse func(kind string, number int) (status int, code string)) func(*http.Request, string, string, string) (int, string) {
+// Numbered is a Refuse that knows a request by its kind ("session", "list", or its method) and how
+// many of that there were.
+func Numbered(refuse func(kind string, number int) (status int, code string)) func(*http.Request,
+	string, string, string) (int, string) {
 	var mutex sync.Mutex
 	asked := map[string]int{}
 	return func(r *http.Request, _, _, _ string) (int, string) {
@@ -206,7 +214,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, bucket, key, source, body)
 }
 
-func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, source string, body []byte) {
+func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, source string,
+	body []byte) {
 	for header, value := range s.Headers {
 		r.Header.Set(header, value)
 	}
@@ -229,7 +238,8 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, sour
 	case query.Has("delete"):
 		s.delete(w, objects, r, body)
 	case r.Method == http.MethodPut:
-		if s.put(bucket, key, Stored{Body: body}); objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
+		if s.put(bucket, key,
+			Stored{Body: body}); objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
 			delete(objects, key)
 			Refuse(w, 400, "BadDigest") // without one too
 		}
@@ -308,7 +318,8 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 
 func isDirectory(bucket string) bool { return strings.HasSuffix(bucket, "--x-s3") }
 
-// forbidden checks who asks: CreateSession and a general bucket without a session, all else with one.
+// forbidden checks who asks: CreateSession and a general bucket without a session, all else with
+// one.
 func (s *Store) forbidden(r *http.Request, bucket string) (status int, code string) {
 	token := r.Header.Get("X-Amz-S3session-Token")
 	switch {
@@ -330,8 +341,9 @@ func (s *Store) forbidden(r *http.Request, bucket string) (status int, code stri
 func (s *Store) createSession(w http.ResponseWriter, mode string) {
 	made := &session{mode, time.Now().Add(s.Life)}
 	s.sessions = append(s.sessions, made)
-	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%[1]d</SessionToken>`+
-		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>key</AccessKeyId><Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
+	fmt.Fprintf(w,
+		`<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%[1]d</SessionToken>`+
+			`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>key</AccessKeyId><Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
 		len(s.sessions), made.expires.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
@@ -350,7 +362,10 @@ func (s *Store) ForgetSessions() (modes []string) {
 func (s *Store) list(w http.ResponseWriter, bucket string, query url.Values) {
 	rank, token := func(key string) string { return key }, query.Get("continuation-token")
 	if isDirectory(bucket) {
-		rank = func(key string) string { return fmt.Sprintf("%08x%s", crc32.ChecksumIEEE([]byte(key)), key) }
+		rank = func(key string) string {
+			return fmt.Sprintf("%08x%s",
+				crc32.ChecksumIEEE([]byte(key)), key)
+		}
 	}
 	ranks := map[string]string{}
 	for key := range s.buckets[bucket] {
@@ -364,13 +379,15 @@ func (s *Store) list(w http.ResponseWriter, bucket string, query url.Values) {
 	} else if s.PageKeys > 0 && len(page) > s.PageKeys {
 		page, next = page[:s.PageKeys], page[s.PageKeys-1]
 	}
-	fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%v</IsTruncated><NextContinuationToken>%s</NextContinuationToken>", next != "", escape(next))
+	fmt.Fprintf(w,
+		"<ListBucketResult><IsTruncated>%v</IsTruncated><NextContinuationToken>%s</NextContinuationToken>", next != "", escape(next))
 	for _, ranked := range page {
 		key, object := ranks[ranked], s.buckets[bucket][ranks[ranked]]
 		if query.Get("encoding-type") == "url" {
 			key = url.QueryEscape(key)
 		}
-		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>%s</ETag></Contents>", escape(key), len(object.Body), escape(object.ETag))
+		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>%s</ETag></Contents>",
+			escape(key), len(object.Body), escape(object.ETag))
 	}
 	fmt.Fprint(w, "</ListBucketResult>")
 }
@@ -381,8 +398,10 @@ func escape(text string) string {
 	return b.String()
 }
 
-// delete answers as Quiet asks for. A key that Refuse refuses for the method DELETE is an error of its own.
-func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http.Request, body []byte) {
+// delete answers as Quiet asks for. A key that Refuse refuses for the method DELETE is an error of
+// its own.
+func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http.Request,
+	body []byte) {
 	var asked struct {
 		Quiet  bool
 		Object []struct{ Key string }
@@ -397,7 +416,8 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 			each := r.Clone(r.Context())
 			each.Method = http.MethodDelete
 			if _, code := s.Refuse(each, "", object.Key, ""); code != "" {
-				fmt.Fprintf(w, "<Error><Key>%s</Key><Code>%s</Code><Message>Injected by the test.</Message></Error>", escape(object.Key), code)
+				fmt.Fprintf(w,
+					"<Error><Key>%s</Key><Code>%s</Code><Message>Injected by the test.</Message></Error>", escape(object.Key), code)
 				continue
 			}
 		}
@@ -417,6 +437,7 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, code)
 	default:
-		Refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
+		Refuse(w, status,
+			"<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
 	}
 }

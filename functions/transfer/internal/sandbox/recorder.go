@@ -9,7 +9,8 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// Recorder writes the records of one execution environment, and lets its failed messages come back soon.
+// Recorder writes the records of one execution environment, and lets its failed messages come back
+// soon.
 type Recorder struct {
 	id   string
 	log  io.Writer
@@ -27,9 +28,11 @@ func (r *Recorder) IsFirst() bool {
 	return first
 }
 
-// Record logs the record of a delivery and returns its line. An error says that the log couldn't be written.
+// Record logs the record of a delivery and returns its line. An error says that the log couldn't be
+// written.
 func (r *Recorder) Record(of record.Delivery, outcome record.Outcome) (line string, err error) {
 	line = record.Format(r.id, of, outcome)
-	_, err = io.WriteString(r.log, line+"\n") // one write, so that lines of several writers can't mix
+	// one write, so that lines of several writers can't mix
+	_, err = io.WriteString(r.log, line+"\n")
 	return line, err
 }

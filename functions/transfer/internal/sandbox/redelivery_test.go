@@ -19,7 +19,8 @@ type call struct {
 }
 
 func TestAFailedMessageComesBackAfterATimeThatDoublesUpTo32SecondsAndSqsIsAskedOnceAndNotForLong(t *testing.T) {
-	const queue, url = "arn:aws-eusc:sqs:eusc-de-east-1:000000000000:queue", "https://sqs.eusc-de-east-1.amazonaws.eu/000000000000/queue"
+	const queue, url = "arn:aws-eusc:sqs:eusc-de-east-1:000000000000:queue",
+		"https://sqs.eusc-de-east-1.amazonaws.eu/000000000000/queue"
 	calls, status := make(chan call, 10), atomic.Int64{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var asked call
@@ -33,8 +34,10 @@ func TestAFailedMessageComesBackAfterATimeThatDoublesUpTo32SecondsAndSqsIsAskedO
 	}))
 	defer server.Close()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "eusc-de-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_PROFILE": "", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ENDPOINT_URL_SQS": server.URL, "AWS_REGION": "eusc-de-east-1",
+		"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_PROFILE": "",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_EC2_METADATA_DISABLED": "true",
 	} {
 		t.Setenv(name, value)
 	}
@@ -43,17 +46,23 @@ func TestAFailedMessageComesBackAfterATimeThatDoublesUpTo32SecondsAndSqsIsAskedO
 		remaining time.Duration
 		status, s int // 0: no answer; it isn't asked
 	}{
-		{sqsevent.Message{Attempt: 1, QueueARN: queue, ReceiptHandle: "handle"}, time.Minute, 200, 2},
-		{sqsevent.Message{Attempt: 4, QueueARN: queue, ReceiptHandle: "handle"}, time.Minute, 503, 16},
-		{sqsevent.Message{Attempt: 999_999_999, QueueARN: queue, ReceiptHandle: "handle"}, time.Minute, 0, 32},
-		{sqsevent.Message{Attempt: 1, QueueARN: queue, ReceiptHandle: "handle"}, 1900 * time.Millisecond, 200, 0},
+		{sqsevent.Message{Attempt: 1, QueueARN: queue, ReceiptHandle: "handle"}, time.Minute, 200,
+			2},
+		{sqsevent.Message{Attempt: 4, QueueARN: queue, ReceiptHandle: "handle"}, time.Minute, 503,
+			16},
+		{sqsevent.Message{Attempt: 999_999_999, QueueARN: queue, ReceiptHandle: "handle"},
+			time.Minute, 0, 32},
+		{sqsevent.Message{Attempt: 1, QueueARN: queue, ReceiptHandle: "handle"},
+			1900 * time.Millisecond, 200, 0},
 		{sqsevent.Message{Attempt: 1, QueueARN: queue}, time.Minute, 200, 0},
-		{sqsevent.Message{Attempt: 1, QueueARN: "arn:aws:s3:::queue", ReceiptHandle: "handle"}, time.Minute, 200, 0},
+		{sqsevent.Message{Attempt: 1, QueueARN: "arn:aws:s3:::queue", ReceiptHandle: "handle"},
+			time.Minute, 200, 0},
 	} {
 		status.Store(int64(try.status))
 		began := time.Now()
 		err := (&Recorder{}).hasten(context.Background(), try.message, began.Add(try.remaining))
-		if (err != nil) != (try.status != 200) || time.Since(began) > 4*time.Second || len(calls) != min(1, try.s) ||
+		if (err != nil) != (try.status != 200) || time.Since(began) > 4*time.Second ||
+			len(calls) != min(1, try.s) ||
 			try.s > 0 && <-calls != (call{url, "handle", try.s}) {
 			t.Error(try, err)
 		}

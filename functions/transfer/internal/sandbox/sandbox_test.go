@@ -19,7 +19,8 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// obeying is an operation that takes every event with a "run_id" as an order; it fails where "seq" is 1.
+// obeying is an operation that takes every event with a "run_id" as an order; it fails where "seq"
+// is 1.
 type obeying struct{}
 
 func (o *obeying) Labels() *environment.Labels { return nil }
@@ -38,11 +39,12 @@ func (o *obeying) Do(_ context.Context, message sqsevent.Message, _ io.Writer, _
 	return &order, outcome
 }
 
-// invoke is what Lambda does: it returns the answer, or type and text of the error, as the caller gets it, with {RECORD} for what was
-// logged, and that.
+// invoke is what Lambda does: it returns the answer, or type and text of the error, as the caller
+// gets it, with {RECORD} for what was logged, and that.
 func invoke(event string) (answer, logged string) {
 	var log, compact bytes.Buffer
-	ctx, cancel := context.WithTimeout(lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{AwsRequestID: "request-1"}), time.Minute)
+	ctx, cancel := context.WithTimeout(lambdacontext.NewContext(context.Background(),
+		&lambdacontext.LambdaContext{AwsRequestID: "request-1"}), time.Minute)
 	defer cancel()
 	payload, err := lambda.NewHandler(New(&obeying{}, &log).Handle).Invoke(ctx, []byte(event))
 	answer, logged = string(payload), strings.TrimSuffix(log.String(), "\n")
@@ -53,22 +55,27 @@ func invoke(event string) (answer, logged string) {
 		answer = failed.ErrorType + ": " + failed.ErrorMessage + err.Error()
 	}
 	if json.Compact(&compact, []byte(logged)) == nil {
-		answer = strings.NewReplacer(logged, "{RECORD}", compact.String(), "{RECORD}").Replace(answer)
+		answer = strings.NewReplacer(logged, "{RECORD}", compact.String(),
+			"{RECORD}").Replace(answer)
 	}
 	return answer, logged
 }
 
 func TestAnEventIsAnsweredAndLeavesARecordThatFits(t *testing.T) {
-	const order, sqs = `{"run_id": "direct <&>", "cell": "c", "seq": %SEQ%}`, `{"Records": [{"eventSource": "aws:sqs", "messageId": "m", ` +
-		`"body": "{\"run_id\": \"r\", \"cell\": \"c\", \"seq\": %SEQ%}", "attributes": {"ApproximateReceiveCount": "3"}}]}`
+	const order, sqs = `{"run_id": "direct <&>", "cell": "c", "seq": %SEQ%}`,
+		`{"Records": [{"eventSource": "aws:sqs", "messageId": "m", ` +
+			`"body": "{\"run_id\": \"r\", \"cell\": \"c\", \"seq\": %SEQ%}", "attributes": {"ApproximateReceiveCount": "3"}}]}`
 	for _, c := range []struct{ event, seq, answer, record string }{
-		{order, "0", "{RECORD}", `"run_id": "direct <&>", "cell": "c", "seq": 0, "message_id": null, "request_id": "request-1"`},
+		{order, "0", "{RECORD}",
+			`"run_id": "direct <&>", "cell": "c", "seq": 0, "message_id": null, "request_id": "request-1"`},
 		{order, "1", "NoSuchKey: {RECORD}", `"error_type": "NoSuchKey"`},
-		{sqs, "0", `{"batchItemFailures":[]}`, `"run_id": "r", "cell": "c", "seq": 0, "message_id": "m"`},
+		{sqs, "0", `{"batchItemFailures":[]}`,
+			`"run_id": "r", "cell": "c", "seq": 0, "message_id": "m"`},
 		{sqs, "1", `{"batchItemFailures":[{"itemIdentifier":"m"}]}`, `"attempt": 3`},
 	} {
 		answer, logged := invoke(strings.Replace(c.event, "%SEQ%", c.seq, 1))
-		if !strings.HasPrefix(answer, c.answer) || !strings.Contains(logged, c.record) || !strings.Contains(logged, `"cold_start": 1`) {
+		if !strings.HasPrefix(answer, c.answer) || !strings.Contains(logged, c.record) ||
+			!strings.Contains(logged, `"cold_start": 1`) {
 			t.Error(answer, logged)
 		}
 	}
@@ -78,9 +85,11 @@ func TestAnEventIsAnsweredAndLeavesARecordThatFits(t *testing.T) {
 }
 
 func TestAnEventThatTheOperationDoesntKnowIsAnErrorWithoutARecord(t *testing.T) {
-	for _, event := range []string{`{"parallel_limit": "100"}`, `{"Records": []}`, `{"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}`,
+	for _, event := range []string{`{"parallel_limit": "100"}`, `{"Records": []}`,
+		`{"Records": [{"eventSource": "aws:sqs", "body": "{}"}]}`,
 		`{"Records": [{"eventSource": "aws:s3", "messageId": "m", "body": "", "attributes": {"ApproximateReceiveCount": "1"}}]}`} {
-		if answer, logged := invoke(event); !strings.Contains(answer, "this function takes SQS events") || logged != "" {
+		if answer, logged := invoke(event); !strings.Contains(answer,
+			"this function takes SQS events") || logged != "" {
 			t.Error(answer, logged)
 		}
 	}

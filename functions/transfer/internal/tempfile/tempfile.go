@@ -1,5 +1,6 @@
-// Package tempfile makes files that don't outlive their process, even one that is killed: Lambda keeps the temporary folder when it
-// kills a sandbox for its memory or its time, and the disk would be full for every later operation.
+// Package tempfile makes files that don't outlive their process, even one that is killed: Lambda
+// keeps the temporary folder when it kills a sandbox for its memory or its time, and the disk would
+// be full for every later operation.
 package tempfile
 
 import (

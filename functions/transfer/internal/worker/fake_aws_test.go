@@ -25,9 +25,10 @@ const (
 	put     = "PutLogEvents"
 )
 
-// The codes that a call is refused with, one after the other; with always behind it, a code repeats for ever. Two are of
-// PutLogEvents alone: the lines are dropped by an answer 200; the lines are taken, and the answer is lost. One is what SQS was
-// recorded to answer for a handle that has expired.
+// The codes that a call is refused with, one after the other; with always behind it, a code repeats
+// for ever. Two are of PutLogEvents alone: the lines are dropped by an answer 200; the lines are
+// taken, and the answer is lost. One is what SQS was recorded to answer for a handle that has
+// expired.
 const (
 	always  = "*"
 	dropped = "dropped"
@@ -48,15 +49,16 @@ type event struct {
 	Timestamp int64
 }
 
-// fakeAWS is SQS and CloudWatch Logs on loopback: it hands out the messages once each, takes log events by the rules of
-// PutLogEvents, and refuses as told.
+// fakeAWS is SQS and CloudWatch Logs on loopback: it hands out the messages once each, takes log
+// events by the rules of PutLogEvents, and refuses as told.
 type fakeAWS struct {
 	t      *testing.T
 	mutex  sync.Mutex
 	bodies []string
 	refuse refusals
 	events []event
-	calls  []string // in their order but those of ReceiveMessage, of ChangeMessageVisibility with the seconds
+	// in their order but those of ReceiveMessage, of ChangeMessageVisibility with the seconds
+	calls []string
 }
 
 func startAWS(t *testing.T, refuse refusals, bodies ...string) *fakeAWS {
@@ -92,7 +94,8 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		recorded := agreed.Recorded(f.t, "sqs-27")
 		w.Header().Set("X-Amzn-Query-Error", recorded.Code+";Sender")
 		w.WriteHeader(recorded.Status)
-		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`, recorded.QueryErrorCode, recorded.Message)
+		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`,
+			recorded.QueryErrorCode, recorded.Message)
 	case code != "" && code != lost:
 		w.WriteHeader(400)
 		answer = fmt.Sprintf(`{"__type": "%s", "message": "{\"injected\": 1}"}`, code)
@@ -123,7 +126,8 @@ func (f *fakeAWS) refusal(name string) (code string) {
 }
 
 func (f *fakeAWS) receive(asked request) string {
-	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 || asked.WaitTimeSeconds != 20 {
+	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 ||
+		asked.WaitTimeSeconds != 20 {
 		f.t.Error(asked)
 	}
 	if len(f.bodies) == 0 {
@@ -143,8 +147,10 @@ func (f *fakeAWS) put(asked request) {
 	for _, event := range asked.LogEvents {
 		bytes += len(event.Message) + 26
 	}
-	inOrder := slices.IsSortedFunc(asked.LogEvents, func(a, b event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
-	if !inOrder || bytes > 1<<20 || len(asked.LogEvents) > 10_000 || asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
+	inOrder := slices.IsSortedFunc(asked.LogEvents,
+		func(a, b event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+	if !inOrder || bytes > 1<<20 || len(asked.LogEvents) > 10_000 ||
+		asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
 		f.t.Error(bytes, len(asked.LogEvents), asked.LogGroupName, asked.LogStreamName)
 	}
 	f.events = append(f.events, asked.LogEvents...)

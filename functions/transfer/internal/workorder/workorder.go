@@ -1,5 +1,5 @@
-// Package workorder parses the JSON body of one message, as strictly as functions/common/work_order.py. An operation adds its
-// own keys to the common ones.
+// Package workorder parses the JSON body of one message, as strictly as
+// functions/common/work_order.py. An operation adds its own keys to the common ones.
 package workorder
 
 import (
@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	// LargestInteger is 2^53 - 1: above it a JSON reader that holds numbers as doubles would change the value.
+	// LargestInteger is 2^53 - 1: above it a JSON reader that holds numbers as doubles would change
+	// the value.
 	LargestInteger = 1<<53 - 1
 	longestName    = 256 // characters
 )
 
 var common = []string{"run_id", "cell", "seq", "start_at_ms", "round"}
 
-// Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then; nil: at once. Round is
-// the round of the sweep in which it was sent, from 1; 0: in none.
+// Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then;
+// nil: at once. Round is the round of the sweep in which it was sent, from 1; 0: in none.
 type Order struct {
 	RunID     string
 	Cell      string
@@ -32,15 +33,16 @@ type Order struct {
 	Round     int64
 }
 
-// Reader takes the values of an order out of a body. Err keeps the first thing that is wrong, of the type WorkOrder.
+// Reader takes the values of an order out of a body. Err keeps the first thing that is wrong, of
+// the type WorkOrder.
 type Reader struct {
 	values map[string]json.RawMessage
 	Err    error
 }
 
-// Open reads the body of a message, whose order has the common keys and those of own. Anything but one JSON object with
-// exactly these keys is an error: a parameter that is ignored would be measured as something that it isn't. The common
-// values have been read when it returns.
+// Open reads the body of a message, whose order has the common keys and those of own. Anything but
+// one JSON object with exactly these keys is an error: a parameter that is ignored would be
+// measured as something that it isn't. The common values have been read when it returns.
 func Open(body string, own ...string) (*Reader, Order) {
 	r := &Reader{values: map[string]json.RawMessage{}}
 	r.take(body, slices.Concat(common, own))
@@ -52,7 +54,8 @@ func Open(body string, own ...string) (*Reader, Order) {
 	}
 }
 
-// take takes a JSON object apart. Token by token, because a map would hide a key that is there twice.
+// take takes a JSON object apart. Token by token, because a map would hide a key that is there
+// twice.
 func (r *Reader) take(body string, keys []string) {
 	if err := json.Unmarshal([]byte(body), new(json.RawMessage)); err != nil {
 		r.fail("the message body isn't JSON: %v", err)
@@ -87,7 +90,8 @@ func (r *Reader) read(key, rule string, isFit func(raw json.RawMessage) bool) {
 	}
 }
 
-// Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it out, nil when none may.
+// Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it
+// out, nil when none may.
 func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) (value int64) {
 	if whenMissing != nil && r.values[key] == nil {
 		return *whenMissing
@@ -97,7 +101,8 @@ func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64
 		rule = fmt.Sprintf("%d or %d", smallest, largest)
 	}
 	r.read(key, rule, func(raw json.RawMessage) bool {
-		// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0 is a whole number.
+		// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0
+		// is a whole number.
 		number, err := strconv.ParseInt(string(raw), 10, 64)
 		value = number
 		return err == nil && smallest <= number && number <= largest

@@ -1,4 +1,5 @@
-// Package agreed reads, for the tests, what both languages have in common (functions/agreed), and what AWS was recorded to answer.
+// Package agreed reads, for the tests, what both languages have in common (functions/agreed), and
+// what AWS was recorded to answer.
 package agreed
 
 import (
@@ -9,8 +10,8 @@ import (
 	"time"
 )
 
-// Read puts a file of functions/agreed into value. It is read from the folder of a package beside this one, where go test runs its
-// tests.
+// Read puts a file of functions/agreed into value. It is read from the folder of a package beside
+// this one, where go test runs its tests.
 func Read(t *testing.T, name string, value any) {
 	t.Helper()
 	text, err := os.ReadFile("../../../agreed/" + name)
