@@ -21,8 +21,8 @@ func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testin
 			<-release
 			return nil
 		})
-	if kind, said := failure.Describe(err); kind != failure.DeadlineExceeded ||
-		!strings.Contains(said, "with 7 bytes: raise timeout_s") {
+	kind, said := failure.Describe(err)
+	if kind != failure.DeadlineExceeded || !strings.Contains(said, "with 7 bytes: raise timeout_s") {
 		t.Error(err)
 	}
 	if err := r.Await(t.Context(), nil, soon); word(err) != failure.PreviousDownloadRunning {
@@ -42,8 +42,8 @@ func TestAWaitForTheCommonStartEndsWhenTheProcessIsToldToStop(t *testing.T) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(failure.New(failure.DeadlineExceeded, "the host was stopped"))
 	inAMinute := time.Now().Add(time.Minute).UnixMilli()
-	if err := WaitUntil(ctx, &inAMinute,
-		time.Now().Add(time.Hour)); word(err) != failure.DeadlineExceeded {
+	err := WaitUntil(ctx, &inAMinute, time.Now().Add(time.Hour))
+	if word(err) != failure.DeadlineExceeded {
 		t.Error(err)
 	}
 }
@@ -58,6 +58,6 @@ func TestADefectIsAResultAndNotTheEndOfTheProcess(t *testing.T) {
 }
 
 func TestTheMarginIsTheOneThatBothLanguagesAgreedOn(t *testing.T) {
-	agreed.Timeouts(t,
-		map[string]time.Duration{"deadline_margin_s": Margin, "deadline_grace_s": grace})
+	timeouts := map[string]time.Duration{"deadline_margin_s": Margin, "deadline_grace_s": grace}
+	agreed.Timeouts(t, timeouts)
 }

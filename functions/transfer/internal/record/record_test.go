@@ -17,16 +17,17 @@ import (
 
 const timeKey = "download_time_seconds"
 
-// The four keys as the published query takes them apart.
-var published = regexp.MustCompile(`"concurrency_limit": (\d+), "download_time_seconds": ([\d.]+), "memory_size": (\d+), "experiment_tag": "([^"]*)"`)
+// The regular expression of the published query.
+var published = regexp.MustCompile(`"concurrency_limit": (\d+), ` +
+	`"download_time_seconds": ([\d.]+), "memory_size": (\d+), "experiment_tag": "([^"]*)"`)
 
 var of = Delivery{Function: &environment.Labels{ConcurrencyLimit: 1, MemorySizeMB: 1024,
 	ExperimentTag: "première, n°1"}}
 
 func TestThePublishedExpressionReadsEveryDuration(t *testing.T) {
 	for _, seconds := range []float64{0, 1e-9, 0.00001, 12.380369424819946, 123456.789} {
-		line := Format("s", of,
-			Outcome{TimeKey: timeKey, StartedAtMs: 1000, ElapsedSeconds: seconds})
+		outcome := Outcome{TimeKey: timeKey, StartedAtMs: 1000, ElapsedSeconds: seconds}
+		line := Format("s", of, outcome)
 		parts := append(published.FindStringSubmatch(line), "", "", "", "", "")
 		read, err := strconv.ParseFloat(parts[2], 64)
 		if err != nil || math.Abs(read-seconds) > 1e-9 || parts[4] != "première, n°1" ||
@@ -37,8 +38,8 @@ func TestThePublishedExpressionReadsEveryDuration(t *testing.T) {
 }
 
 func TestAnErrorHasNoTimeAndAShortPrintableLine(t *testing.T) {
-	line := Format("s", of,
-		Outcome{TimeKey: timeKey, Err: errors.New("a\nb\x00\u2028c " + strings.Repeat("é", 400))})
+	err := errors.New("a\nb\x00\u2028c " + strings.Repeat("é", 400))
+	line := Format("s", of, Outcome{TimeKey: timeKey, Err: err})
 	var read struct {
 		Kind    string `json:"error_type"`
 		Message string `json:"error_message"`

@@ -10,7 +10,7 @@ import (
 	"stampede/transfer/internal/s3test/agreed"
 )
 
-// The server of the tests answers with status, code and members as S3 was recorded to
+// The tests' server answers with the status, code and members of S3's recorded answers
 // (tests/data/aws_answers/services.json).
 func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
 	const directory = "b--use1-az4--x-s3"
