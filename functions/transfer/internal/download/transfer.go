@@ -83,14 +83,14 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 	buffer := buffers.Get().(*[bufferBytes]byte)
 	defer buffers.Put(buffer)
 	at, counted := first, first
-	broughtOn := func() bool {
+	progressed := func() bool {
 		if at-counted < progressBytes {
 			return false
 		}
 		counted = at
 		return true
 	}
-	return t.bucket.DoOn(ctx, t.seen, "GetObject", broughtOn, func() error {
+	return t.bucket.DoOn(ctx, t.seen, "GetObject", progressed, func() error {
 		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last,
 			IfMatch: cmp.Or(t.object.ETag, t.order.ObjectETag)})
 		if err != nil {

@@ -58,8 +58,8 @@ type Error struct {
 	Temporary bool
 	// Throttled says that S3 itself answered SlowDown, and nobody in between.
 	Throttled bool
-	// Mended says that the reason goes with renewed credentials: the next try needs no pause.
-	Mended bool
+	// Expired says that the reason goes with renewed credentials: the next try needs no pause.
+	Expired bool
 }
 
 func (e *Error) Error() string { return e.Message }

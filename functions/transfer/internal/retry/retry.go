@@ -45,7 +45,7 @@ type Policy struct {
 // DoOn calls once until it succeeds, fails for good, or has failed Attempts times; a failed try
 // that brought on work, which goes on where it ended, is the first again. retried hears of every
 // repetition.
-func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool,
+func (p Policy) DoOn(ctx context.Context, retried func(), progressed func() bool,
 	once func() error) error {
 	pause := p.FirstPause
 	for try := 1; ; try++ {
@@ -60,14 +60,14 @@ func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool,
 		if !errors.As(err, &failed) || !failed.Temporary {
 			return err
 		}
-		if broughtOn() {
+		if progressed() {
 			try, pause = 1, p.FirstPause
 		}
 		if try >= Attempts && !(p.Patient && failed.Throttled) {
 			return failure.New(failed.Type, "%s (after all retries)", failed.Message)
 		}
 		retried()
-		if failed.Mended {
+		if failed.Expired {
 			continue
 		}
 		if err := deadline.Sleep(ctx, time.Duration(rand.Float64()*float64(pause))); err != nil {
