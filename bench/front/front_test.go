@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// serving runs a front with the buckets b and c and the object b/master.
+// serving runs a front with the buckets b and c, and the object b/master.
 func serving(t *testing.T, chosen settings) (*front, *httptest.Server) {
 	t.Helper()
 	made := newFront(chosen, time.Now())

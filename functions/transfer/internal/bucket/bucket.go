@@ -42,7 +42,8 @@ type Options struct {
 	// BufferBytes is the size of a connection's read and write buffers; 0: 4 KiB.
 	BufferBytes int
 	// ReadAheadBytes is read at once from a TLS connection, for large bodies: crypto/tls by itself
-	// asks the kernel for every record of 16 KiB, often twice, which is a fifth of a download's CPU.
+	// asks the kernel for every record of 16 KiB, often twice, which is a fifth of a download's
+	// CPU.
 	ReadAheadBytes int
 	// Silence is the longest wait for a byte; 0: ReadTimeout.
 	Silence time.Duration
@@ -173,15 +174,18 @@ func Open(ctx context.Context, region, name string, options Options) (*Bucket, e
 
 // Do makes one request by calling once, with retries. It counts every attempt, turns errors of the
 // SDK, or of a body that once reads, into a failure.Error, and renews expired credentials once.
-func (b *Bucket) Do(ctx context.Context, counted Counter, operation string,
-	once func() error) error {
+func (b *Bucket) Do(
+	ctx context.Context, counted Counter, operation string, once func() error,
+) error {
 	return b.DoOn(ctx, counted, operation, func() bool { return false }, once)
 }
 
-// DoOn is Do for work that resumes where the last attempt ended: a failed attempt that made progress
-// counts as the first again.
-func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, progressed func() bool,
-	once func() error) error {
+// DoOn is Do for work that resumes where the last attempt ended: a failed attempt that made
+// progress counts as the first again.
+func (b *Bucket) DoOn(
+	ctx context.Context, counted Counter, operation string, progressed func() bool,
+	once func() error,
+) error {
 	renewed := false
 	return b.Retry.DoOn(ctx, counted.CountRetry, progressed, func() error {
 		used, err := b.Identify(ctx)
@@ -290,9 +294,9 @@ type Object struct {
 var ErrNoBytes = failure.New(failure.S3, "the object is empty, so it has no ranges")
 
 // Get requests a span once, within Do. The body, which the caller must close, holds the requested
-// bytes, or fewer if the object ends before Last. It ends with io.EOF only if it is whole. An answer
-// to another request is an error: a server that ignores Range or If-Match would otherwise send the
-// right size and the wrong bytes.
+// bytes, or fewer if the object ends before Last. It ends with io.EOF only if it is whole. An
+// answer to another request is an error: a server that ignores Range or If-Match would otherwise
+// send the right size and the wrong bytes.
 func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, error) {
 	input := &s3.GetObjectInput{Bucket: &b.Name, Key: &span.Key}
 	if span.IfMatch != "" {

@@ -84,12 +84,12 @@ type call struct {
 	requests    int // net/http sends a second one if a kept connection turns out to be closed
 }
 
-// copy calls CopyObject once for a row. The error is errExists if the destination is taken. count is
-// called for every request. unknown says that this or an earlier request of the call may have made
-// the copy whatever the error is.
+// copy calls CopyObject once for a row. The error is errExists if the destination is taken. count
+// is called for every request. unknown says that this or an earlier request of the call may have
+// made the copy whatever the error is.
 func (c *copier) copy(ctx context.Context, r row, count func()) (unknown bool, err error) {
-	late := failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v",
-		longestCall)
+	late := failure.Passing(failure.ReadTimeout,
+		"S3 hadn't ended its answer to CopyObject after %v", longestCall)
 	ctx, cancel := context.WithTimeoutCause(ctx, longestCall, late)
 	defer cancel()
 	sent := &call{Request: c.request(r)}

@@ -20,9 +20,9 @@ import (
 const (
 	// look is how often the trajectory and the deadline are updated.
 	look = 50 * time.Millisecond
-	// callsGrace is how long calls under way may take after the work was told to stop, so that their
-	// copies are counted. It is shorter than the time that a host gives its work (internal/worker,
-	// usualGrace).
+	// callsGrace is how long calls under way may take after the work was told to stop, so that
+	// their copies are counted. It is shorter than the time that a host gives its work
+	// (internal/worker, usualGrace).
 	callsGrace = 15 * time.Second
 	// mostUnanswered is how many rows in a row may fail without an answer before the work ends:
 	// then S3 can't be reached, and the redelivered message may find it again. A few rows may fail

@@ -50,8 +50,8 @@ const (
 	longestSlowedPause = 2  // tenths of a second, for the adaptive pace, which slows down by itself
 )
 
-// longestSlowed is how long the adaptive pace retries a row that S3 keeps slowing down while it lets
-// others through. A variable for tests.
+// longestSlowed is how long the adaptive pace retries a row that S3 keeps slowing down while it
+// lets others through. A variable for tests.
 var longestSlowed = 5 * time.Minute
 
 func newQuota(mode string) *ratelimit.TokenBucket {

@@ -22,7 +22,8 @@ func TestWorkThatDoesNotStopIsLeftBehindAndTheNextIsRefusedUntilItEnds(t *testin
 			return nil
 		})
 	kind, said := failure.Describe(err)
-	if kind != failure.DeadlineExceeded || !strings.Contains(said, "with 7 bytes: raise timeout_s") {
+	if kind != failure.DeadlineExceeded ||
+		!strings.Contains(said, "with 7 bytes: raise timeout_s") {
 		t.Error(err)
 	}
 	if err := r.Await(t.Context(), nil, soon); word(err) != failure.PreviousDownloadRunning {

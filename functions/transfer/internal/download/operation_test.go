@@ -99,8 +99,8 @@ func TestEveryFailureIsARecordWithItsWord(t *testing.T) {
 		bytes  int
 		want   values
 	}{
-		// Cut after 1.5, 2.25, 2.6, 2.8, 2.9 and 2.95 MiB: before the first and the third cut, 1 MiB
-		// had arrived.
+		// Cut after 1.5, 2.25, 2.6, 2.8, 2.9 and 2.95 MiB: 1 MiB of progress before the first and
+		// the third cut.
 		"a larger body always cut": {s3test.Faults{Cuts: 100}, 3 * mib,
 			values{"error_type": "ConnectionCut", "requests": 6}},
 		"replaced unseen": {s3test.Faults{ReplaceAfter: 1, Cuts: 1,

@@ -27,7 +27,8 @@ func byDefinition(objectBytes, object int64) []byte {
 			name = fmt.Sprintf("%09d", object)
 			padding += strings.Repeat("x", int(objectBytes%100))
 		}
-		fmt.Fprintf(&made, `{"object": "%s", "value": %3d, "pad": "%s"}`+"\n", name, j%1000, padding)
+		fmt.Fprintf(&made, `{"object": "%s", "value": %3d, "pad": "%s"}`+"\n",
+			name, j%1000, padding)
 	}
 	return made.Bytes()
 }

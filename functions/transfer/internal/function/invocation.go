@@ -18,8 +18,7 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// invocation is a batch of messages on its way through the program; the first and usual batch is
-// one message.
+// invocation is a batch of messages, usually one, that the program processes.
 type invocation struct {
 	batch      []*delivery
 	requestID  string
@@ -34,12 +33,12 @@ type invocation struct {
 type delivery struct {
 	sqsevent.Message
 	order   *workorder.Order
-	payload *int64 // the number of the body among those of the run
+	payload *int64 // number of the body among those of the run
 	warmUp  *int64 // 1 marks a message that no figure counts
 }
 
-// readOrder takes the work order out of the message's attribute: the body is the program's. A
-// message that somebody else sent has none.
+// readOrder reads the work order from the message's attribute: the body is for the program. A
+// message from somebody else has none.
 func (m *delivery) readOrder() error {
 	if m.Order == "" {
 		return nil
@@ -53,9 +52,9 @@ func (m *delivery) readOrder() error {
 	return r.Err
 }
 
-// begin starts the clock of an event, and says whether the program may have it: one that can't be
-// measured is recorded and refused here, one that isn't of SQS goes to the program without a
-// record.
+// begin starts the clock of an event, and reports whether the program gets it. An event that can't
+// be measured is recorded and refused here. An event of another service goes to the program without
+// a record.
 func (p *proxy) begin(ctx context.Context, answer *http.Response, event []byte) bool {
 	if answer.StatusCode != http.StatusOK {
 		return true
@@ -78,10 +77,9 @@ func (p *proxy) begin(ctx context.Context, answer *http.Response, event []byte) 
 	if err != nil {
 		p.record(i, i.started, each(i.ids(), err))
 		kind, message := failure.Describe(err)
-		told := strings.NewReader(record.Object(record.Pairs("errorType", kind, "errorMessage",
-			message)))
-		_, _, _ = p.ask(ctx, http.MethodPost, i.requestID+"/error",
-			http.Header{"Content-Type": {"application/json"}}, told)
+		told := record.Object(record.Pairs("errorType", kind, "errorMessage", message))
+		header := http.Header{"Content-Type": {"application/json"}}
+		_, _, _ = p.ask(ctx, http.MethodPost, i.requestID+"/error", header, strings.NewReader(told))
 		return false
 	}
 	p.current, i.timer = i, time.AfterFunc(time.Until(i.deadline)-lead, func() { p.timedOut(i) })
@@ -106,7 +104,7 @@ func (i *invocation) take(ctx context.Context, messages []sqsevent.Message) (err
 	return err
 }
 
-// ids are those of the batch's messages.
+// ids are the ids of the batch's messages.
 func (i *invocation) ids() (ids []string) {
 	for _, m := range i.batch {
 		ids = append(ids, m.ID)
@@ -114,8 +112,8 @@ func (i *invocation) ids() (ids []string) {
 	return ids
 }
 
-// release takes an invocation from the program; nil for one that it doesn't have, which is for
-// Lambda to refuse. "" is whatever it has.
+// release takes the program's current invocation from it. It returns nil if that has another id
+// than requestID (""; any), which Lambda will refuse.
 func (p *proxy) release(requestID string) *invocation {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -128,8 +126,8 @@ func (p *proxy) release(requestID string) *invocation {
 	return i
 }
 
-// timedOut records what the program still has when Lambda is about to end it. A reply may come
-// after all.
+// timedOut records the invocation that the program still has shortly before its timeout. A reply
+// may come after all.
 func (p *proxy) timedOut(i *invocation) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -140,9 +138,9 @@ func (p *proxy) timedOut(i *invocation) {
 	}
 }
 
-// record writes what became of each message until then, and lets those that failed come back soon.
-// All of a batch have the same times: what one of them took nobody sees from outside. What couldn't
-// be measured is null, such as the memory of a program that has ended.
+// record writes the result of each message, and lets the failed ones come back soon. All messages
+// of a batch have the same times: nobody outside sees the time of one. Values that couldn't be
+// measured are null, such as the memory of a program that has ended.
 func (p *proxy) record(i *invocation, then time.Time, failed map[string]error) {
 	p.output.end()
 	start, init := "warm", time.Duration(0)
@@ -158,22 +156,21 @@ func (p *proxy) record(i *invocation, then time.Time, failed map[string]error) {
 			ElapsedSeconds: then.Sub(i.started).Seconds(),
 			Bytes:          int64(len(m.Body)), Err: failed[m.ID],
 			Own: record.Pairs("warm_up", m.warmUp, "package", os.Getenv("STAMPEDE_PACKAGE"),
-				"payload", m.payload, "start", start,
-				"runtime", os.Getenv("STAMPEDE_RUNTIME"), "architecture",
-				os.Getenv("STAMPEDE_ARCHITECTURE"), "batch_size", p.batchSize, "batching_window_s",
-				p.windowS, "batch", int64(len(i.batch)), "batch_index", int64(index),
-				"init_seconds", record.OrNull(init.Seconds()), "peak_memory_mb",
-				record.OrNull(process.PeakMemoryMBOf(p.pid)),
+				"payload", m.payload, "start", start, "runtime", os.Getenv("STAMPEDE_RUNTIME"),
+				"architecture", os.Getenv("STAMPEDE_ARCHITECTURE"), "batch_size", p.batchSize,
+				"batching_window_s", p.windowS, "batch", int64(len(i.batch)),
+				"batch_index", int64(index), "init_seconds", record.OrNull(init.Seconds()),
+				"peak_memory_mb", record.OrNull(process.PeakMemoryMBOf(p.pid)),
 				"client_cpu_seconds", cpu, "experiment", "function"),
 		})
 	}
 	p.hasten(i, failed)
 }
 
-// hasten lets the failed messages come back soon, within what is left of the invocation: those that
-// it doesn't get to come back after the queue's visibility timeout.
+// hasten lets failed messages come back soon, as far as the time of the invocation allows. The
+// others come back after the queue's visibility timeout.
 func (p *proxy) hasten(i *invocation, failed map[string]error) {
-	// even after a timeout, when little is left
+	// a new context: after a timeout the invocation's has ended
 	ctx, cancel := context.WithDeadline(context.Background(), i.deadline)
 	defer cancel()
 	until := time.Now().Add(hastened)

@@ -78,7 +78,8 @@ func program() {
 			os.Exit(*todo.Exit)
 		}
 		if todo.Reply == "seen" {
-			elsewhere := os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") + os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")
+			elsewhere := os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") +
+				os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")
 			seen, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event),
 				"pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"), "args": os.Args[1:],
 				"elsewhere": elsewhere})

@@ -17,24 +17,23 @@ import (
 const (
 	// longestPoll is the longest wait of ReceiveMessage (SQS API reference).
 	longestPoll = 20 * time.Second
-	// hidden is how long a message stays invisible after it was received and after each heartbeat:
-	// how long after the death of a host its message comes back. Four heartbeats fit in, so that
-	// three may fail.
+	// hidden is how long a message stays invisible after its receipt and after each heartbeat, and
+	// so the time until the message of a dead host comes back. Three of four heartbeats may fail.
 	hidden    = 60 * time.Second
 	heartbeat = hidden / 4
-	// beatTimeout bounds one heartbeat, for which what comes after the work has to wait.
+	// beatTimeout bounds one heartbeat. The calls after the work wait for it.
 	beatTimeout = 5 * time.Second
-	// longestHold is how long SQS lets a message be invisible in all, counted from its receipt (SQS
-	// developer guide, visibility timeout). margin is what is kept of it for the calls under way
-	// and the record.
+	// longestHold is the longest that SQS keeps a message invisible after its receipt (SQS
+	// developer guide, visibility timeout). margin is kept of it for the calls under way and the
+	// record.
 	longestHold = 12 * time.Hour
 	margin      = 5 * time.Minute
 )
 
-// The codes of SQS for a message that is no longer ours: it was purged, or came back to the queue
-// and was received again. They are of the JSON protocol and of its predecessor (SQS API reference,
-// ChangeMessageVisibility and DeleteMessage). InvalidParameterValue is what it answers for a
-// message that is gone, and beyond the 12 hours.
+// goneCodes are SQS's codes for a message that no longer belongs to this worker: it was purged, or
+// was received again. They are from the JSON protocol and its predecessor (SQS API reference,
+// ChangeMessageVisibility and DeleteMessage). InvalidParameterValue is for a message that is gone,
+// or held beyond the 12 hours.
 var goneCodes = []string{"ReceiptHandleIsInvalid", "MessageNotInflight",
 	"AWS.SimpleQueueService.MessageNotInflight", "InvalidParameterValue"}
 
@@ -45,7 +44,7 @@ type queue struct {
 	beat   time.Duration // between two heartbeats
 }
 
-// receive waits for a message; nil when none came.
+// receive waits for a message, and returns nil if none came.
 func (q *queue) receive(ctx context.Context) (*sqsevent.Message, error) {
 	const count = types.MessageSystemAttributeNameApproximateReceiveCount
 	answer, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
@@ -64,7 +63,7 @@ func (q *queue) receive(ctx context.Context) (*sqsevent.Message, error) {
 	}, nil
 }
 
-// hide makes a message invisible for a time from now on; 0 gives it back to the queue at once.
+// hide makes a message invisible from now on; 0 returns it to the queue at once.
 func (q *queue) hide(ctx context.Context, message *sqsevent.Message, span time.Duration) error {
 	_, err := q.client.ChangeMessageVisibility(ctx, &sqs.ChangeMessageVisibilityInput{
 		QueueUrl: &q.url, ReceiptHandle: &message.ReceiptHandle,
@@ -82,9 +81,9 @@ func (q *queue) delete(ctx context.Context, message *sqsevent.Message) error {
 
 func isGone(err error) bool { return slices.Contains(goneCodes, sandbox.CodeOf(err)) }
 
-// keep holds a message invisible until the returned function is called. That waits for a heartbeat
-// under way, which would otherwise undo what SQS is told next. lost is called when the message is
-// no longer ours.
+// keep holds a message invisible until the returned function is called. That function waits for a
+// heartbeat under way, which would otherwise undo the next call. lost is called if the message no
+// longer belongs to this worker.
 func (q *queue) keep(message *sqsevent.Message, lost func(error)) (stop func()) {
 	stopped, ended := make(chan bool), make(chan bool)
 	go func() {
