@@ -124,8 +124,7 @@ def stored_run(*, platform_lines: bool) -> Iterator[Path]:
     """Store a run of a million downloads, always the same, in the published cells.
 
     In each cell N workers take one message after the other, as from a queue. With `platform_lines`
-    the log has Lambda's own lines, like a drained log; without, only the records, like an exported
-    log.
+    the log has Lambda's own lines, like a drained log; without, only the records.
     """
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         say("writing a run of a million records (about 30 s)")

@@ -110,8 +110,7 @@ def _keys(s3: Any, bucket: str, prefix: str) -> list[str]:
 
 def main(name: str, *arguments: str) -> None:
     """Run the function with this name and print its report."""
-    # awscrt is installed for the method `crt`. boto3 doesn't need it, but would spend time on its
-    # import.
+    # awscrt is installed for the method `crt`. boto3 would only spend time on its import.
     sys.modules["awscrt"] = None
     work: Work = globals()[name](*arguments)
     cpu_s, started = time.process_time(), time.perf_counter()

@@ -200,8 +200,7 @@ def _takes_connections(process: subprocess.Popen, url: str) -> bool:
 
 
 def ask(url: str, method: str, path: str, **body: Any) -> Any:
-    """The answer of a loopback server to a request in JSON. Raises RunError unless it is 200 or
-    201."""
+    """The answer to a request in JSON. Raises RunError unless its status is 200 or 201."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=ANSWER_TIMEOUT_S)
     connection.request(method, path, json.dumps(body))
     answer = connection.getresponse()

@@ -112,8 +112,7 @@ def _outcome(run: _Run, measurement: Measurement, stopped: DeadlineExceeded | No
     if error is not None and not isinstance(error, Exception):
         raise error
     received_bytes = run.received_bytes
-    # A stopped operation may still have succeeded. Otherwise its end, if any, is due to the
-    # deadline.
+    # A stopped operation may still have succeeded. Otherwise the deadline is the reason.
     if received_bytes is None and stopped is not None:
         error = stopped
     if received_bytes is None:

@@ -12,8 +12,7 @@ def describe(error: Exception) -> tuple[str, str]:
         return type(error).__name__, str(error)
     if isinstance(error, AnswerError):
         return _describe_answer(error)
-    # Only if botocore is in use: importing it for its exceptions takes longer than a small
-    # download.
+    # Only if botocore is in use: its import takes longer than a small download.
     if "botocore.exceptions" in sys.modules:
         from common import boto_failures
 

@@ -12,8 +12,7 @@ READ_TIMEOUT_S = 15
 RETRY_MODE = "standard"
 PAYER_HEADER, PAYER = "x-amz-request-payer", "requester"
 # Attempts at one request, the first included. Standard mode waits at most 1, 2 and 4 s between
-# four attempts: a request that S3 always throttles ends well below the function's 60 s, with a
-# record.
+# four attempts: a request that S3 always throttles ends well below the function's 60 s.
 ATTEMPTS = 4
 
 

@@ -168,8 +168,7 @@ class _Download:
         size = by_name.get("content-range", "").rpartition("/")[2]
         size = size or by_name.get("content-length", "")
         etag, note_answer = by_name.get("etag"), self._transfer.object.note_answer
-        # is_body: the runtime reports an answer only with its whole range, so its first byte is not
-        # known.
+        # is_body: the runtime reports an answer only with its whole range, not its first byte.
         self._keep(lambda: note_answer(etag, int(size), is_body=False))
 
     def _on_progress(self, progress: int, **_: Any) -> None:

@@ -76,8 +76,7 @@ class Reading(Measurement):
         }
 
     def verify(self) -> int:
-        """Return the bytes in the target folder; raises SizeMismatch unless every file has its
-        size."""
+        """Return the bytes in the target folder; raises SizeMismatch if a file is wrong."""
         copied = {}
         for path in self.target.rglob("*"):
             if not path.is_dir():

@@ -18,8 +18,7 @@ KEEP, DROP = "keep", "drop"
 class Settings(Labels):
     """The settings: the labels of the record, where the data set is, and what to do with its cache.
 
-    `mount_path` is empty for S3. `cache` "drop" drops the pages of every file before it is read
-    again.
+    `mount_path` is empty for S3. `cache` "drop" drops a file's pages before it is read again.
     """
 
     storage: str

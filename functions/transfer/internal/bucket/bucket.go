@@ -42,8 +42,7 @@ type Options struct {
 	// BufferBytes is the size of a connection's read and write buffers; 0: 4 KiB.
 	BufferBytes int
 	// ReadAheadBytes is read at once from a TLS connection, for large bodies: crypto/tls by itself
-	// asks the kernel for every record of 16 KiB, often twice, which is a fifth of a download's
-	// CPU.
+	// asks the kernel for every record of 16 KiB, often twice, a fifth of a download's CPU.
 	ReadAheadBytes int
 	// Silence is the longest wait for a byte; 0: ReadTimeout.
 	Silence time.Duration

@@ -19,8 +19,7 @@ import (
 	"stampede/transfer/internal/workers"
 )
 
-// TestMain sets a proxy: net/http reads the environment once in a process, and uses no proxy for
-// loopback.
+// TestMain sets a proxy: net/http reads the environment once, and uses no proxy for loopback.
 func TestMain(m *testing.M) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		send(w, "proxied "+r.URL.Host)

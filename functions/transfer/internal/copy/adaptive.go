@@ -46,8 +46,7 @@ const (
 	quiet = time.Second
 	step  = 100 * time.Millisecond
 	// Refusals are counted in spans of this length. S3 refuses everything if it let nothing through
-	// in spans with refusedInRow refusals. Other clients crowd it if it refuses crowdedPart of the
-	// calls.
+	// in spans with refusedInRow refusals. Other clients crowd it if it refuses crowdedPart.
 	span         = time.Second
 	refusedInRow = 10
 	crowdedPart  = 0.5

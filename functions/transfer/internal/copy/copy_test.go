@@ -63,7 +63,7 @@ func start(t *testing.T, store *s3test.Store, changes ...string) *function {
 }
 
 // gives delivers one message. Its record must have these values and count every request. It returns
-// the record and, sorted, the failed objects logged before it: slice and line, or source, and the
+// the record and, sorted, the failed objects logged before it: slice and line or source,
 // error_type.
 func (f *function) gives(want values, body string,
 	remaining ...time.Duration) (record values, fates string) {

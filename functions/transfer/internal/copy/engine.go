@@ -35,8 +35,7 @@ const (
 	keptFiles = sourcesAtOnce + 16
 )
 
-// flushEvery is how often failed rows are written even if their line isn't full. A variable for
-// tests.
+// flushEvery is how often failed rows are written at least. A variable for tests.
 var flushEvery = time.Second
 
 // job is one copy to do. Its memory doesn't grow with the number of rows.
@@ -204,8 +203,7 @@ type tries struct {
 	renewed      bool  // the credentials
 }
 
-// copy finishes one row. It returns only errors that every other row would meet, such as the end of
-// begin.
+// copy finishes one row. It returns only errors that all rows would meet, such as the end of begin.
 func (j *job) copy(calls, begin context.Context, r row) error {
 	if j.lookFirst.Load() {
 		if j.compare(calls, r, false, 0) == nil {

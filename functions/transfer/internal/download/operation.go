@@ -56,8 +56,7 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	read.Sink = r.OneOf("SINK", usual, discard, memory, tmp)
 	if read.Method == ranges {
 		read.Parallel = r.IntegerOr("RANGE_PARALLEL", 8, 1, 64)
-		// With 8 MiB, 500 functions would exceed the 5,500 requests a second that S3 grants for one
-		// prefix.
+		// With 8 MiB, 500 functions would exceed the 5,500 requests a second of one S3 prefix.
 		read.PartBytes = r.IntegerOr("RANGE_PART_MB", 16, 16, 64) << 20
 	}
 	if r.Err != nil {
@@ -67,8 +66,7 @@ func readSettings(lookup func(string) string) (*settings, error) {
 }
 
 // order is one download to do. ObjectBytes, ObjectETag and Checksum (SHA-256) are what the object
-// must have; nil and "" if the order leaves them out. WarmUp 1 marks a download that no figure
-// counts.
+// must have; nil and "" if the order leaves them out. WarmUp 1: no figure counts it.
 type order struct {
 	workorder.Order
 	ObjectBytes *int64

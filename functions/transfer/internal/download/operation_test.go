@@ -32,8 +32,7 @@ func serve(t *testing.T, body []byte) *s3test.Store {
 	return s
 }
 
-// start makes the function of an environment with changes ("NAME=value"). Pauses before retries are
-// short.
+// start makes the function of an environment with changes ("NAME=value"). Retries are fast.
 func start(t *testing.T, changes ...string) *s3test.Function {
 	t.Helper()
 	made := New(context.Background(), s3test.Lookup(map[string]string{

@@ -117,8 +117,7 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 // buffers are shared by all spans and downloads of this process.
 var buffers = sync.Pool{New: func() any { return new([bufferBytes]byte) }}
 
-// receive reads up to end, a whole buffer at a time: keeping each 16 KiB of TLS would take more
-// calls.
+// receive reads up to end, a whole buffer at a time: 16 KiB of TLS at a time would take more calls.
 func (t *transfer) receive(body io.Reader, at *int64, end int64, buffer []byte) error {
 	for *at < end {
 		place := t.sink.place(buffer[:min(bufferBytes, end-*at)], *at)

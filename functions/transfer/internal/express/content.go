@@ -19,8 +19,7 @@ const (
 	rowBytesWithoutPad = 49
 )
 
-// set is a set of objects of one size and count. Both are in the keys, as partitions of Athena's
-// tables.
+// set is a set of objects of one size and count. Both are in the keys, as Athena's partitions.
 type set struct{ objectBytes, objectCount int64 }
 
 func (s set) prefix() string {

@@ -140,8 +140,7 @@ func (s *seen) done(took time.Duration, bytes int64) {
 	s.latency.Note(took)
 }
 
-// outcome is what the record says of a slice, successful or not. The order is nil if it couldn't be
-// read.
+// outcome is what the record says of a slice, successful or not. An unreadable order is nil.
 func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 	isOrder, isSet, pairs := asked != nil, o.settings.Method != "", observed.Pairs
 	if !isOrder {

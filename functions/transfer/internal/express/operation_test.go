@@ -27,8 +27,7 @@ const (
 
 type values = map[string]any
 
-// start makes the function of an environment with changes ("NAME=value"). Pauses before retries are
-// short.
+// start makes the function of an environment with changes ("NAME=value"). Retries are fast.
 func start(t *testing.T, changes ...string) (*s3test.Function, *operation) {
 	t.Helper()
 	made := New(context.Background(), s3test.Lookup(map[string]string{

@@ -85,8 +85,7 @@ func parse(body string) (*order, error) {
 	return read, nil
 }
 
-// Invoked implements sandbox.Direct: {"place": {...}} with the keys of an order uploads what is
-// missing.
+// Invoked implements sandbox.Direct: {"place": an order} uploads what is missing.
 func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
 	var asked map[string]map[string]json.RawMessage
 	if json.Unmarshal(event, &asked) != nil || len(asked) != 1 || asked["place"] == nil {

@@ -125,8 +125,7 @@ func (s *slice) download(ctx context.Context) error {
 	})
 }
 
-// get writes an object to its place. It reads to the end of the body, where the SDK compares S3's
-// checksum.
+// get writes an object to its place. It reads to the end, where the SDK compares S3's checksum.
 func (s *slice) get(
 	ctx context.Context, key string, sum uint32, place io.Writer, buffer []byte,
 ) error {

@@ -34,13 +34,11 @@ const (
 	apiPath = "/2018-06-01/runtime"
 	// lead is how long before the function's timeout an unfinished message gets its record.
 	lead = 200 * time.Millisecond
-	// hastened is the longest that a reply waits while the failed messages of its batch are sent
-	// back.
+	// hastened is the longest that a reply waits while failed messages are sent back.
 	hastened = 2 * time.Second
 )
 
-// proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a
-// time.
+// proxy is the runtime API as the program sees it. A sandbox has one invocation at a time.
 type proxy struct {
 	*sandbox.Recorder
 	labels *environment.Labels // nil when the environment is wrong
@@ -59,8 +57,7 @@ type proxy struct {
 }
 
 // Run starts a program, measures it while it runs, and then ends this process in the same way.
-// managed is the command line of a managed runtime. Without one, STAMPEDE_BOOTSTRAP names the
-// program.
+// managed is the command line of a managed runtime; otherwise STAMPEDE_BOOTSTRAP is the program.
 func Run(managed []string) {
 	process.UseOneProcessor()
 	runtime.LockOSThread() // the program is killed when the thread that started it ends

@@ -43,8 +43,7 @@ func (w *Work) End() {
 	w.spent.Store(&spent{elapsed, cpu})
 }
 
-// Spent returns the seconds and CPU seconds of the timed part so far; elapsed is 0 before it
-// begins.
+// Spent returns the seconds and CPU seconds of the timed part so far, 0 s before it.
 func (w *Work) Spent() (elapsed, cpu float64) {
 	if whole := w.spent.Load(); whole != nil {
 		return whole.elapsed, whole.cpu

@@ -6,8 +6,7 @@ import (
 	"unsafe"
 )
 
-// EndsWithParent has a child killed when the thread that starts it ends, even if the parent is
-// killed.
+// EndsWithParent has a child killed when the thread that started it ends or is killed.
 func EndsWithParent() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }

@@ -58,8 +58,7 @@ func Pairs(keysAndValues ...any) []Pair {
 }
 
 // Format returns the record as one line without its line break. A failed outcome has no time: no
-// query can take it for a measurement. Values that are unknown, or that a host doesn't have, are
-// null.
+// query can take it for a measurement. Unknown values are null.
 func Format(sandboxID string, of Delivery, outcome Outcome) string {
 	labels, order := environment.Labels{}, workorder.Order{}
 	var seq, round *int64 // 0 is a value of both
@@ -134,8 +133,7 @@ func Quote(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// OneLine puts a foreign message on one line of printable characters, cut to the longest length
-// allowed.
+// OneLine puts a foreign message on one line of printable characters, cut to the longest allowed.
 func OneLine(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	for i, r := range runes {

@@ -19,8 +19,7 @@ import (
 	"stampede/transfer/internal/sandbox"
 )
 
-// Isolate sets the AWS environment of a sandbox that reaches only this S3, and gives it a temporary
-// folder.
+// Isolate sets the AWS environment of a sandbox that reaches only this S3, with a temporary folder.
 func Isolate(t *testing.T, url string) {
 	t.Helper()
 	for name, value := range map[string]string{

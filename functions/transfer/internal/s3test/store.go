@@ -36,8 +36,7 @@ const HangUp = -1
 type Store struct {
 	URL string
 	// Refuse sees a request first, and may change it. It returns an error's status and code (or
-	// whole body, which begins with "<"), status 0 for none. source is "/bucket/key" of a copy,
-	// decoded.
+	// whole body, which begins with "<"), status 0 for none. source is a copy's "/bucket/key".
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
 	Latency time.Duration // of every copy that Refuse lets through
 
@@ -394,8 +393,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// delete answers in Quiet mode. A key that Refuse refuses for the method DELETE is one error in the
-// answer.
+// delete answers in Quiet mode. It asks Refuse about each key, with the method DELETE.
 func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http.Request,
 	body []byte) {
 	var asked struct {

@@ -9,8 +9,7 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// Recorder writes the records of one execution environment, and lets failed messages come back
-// soon.
+// Recorder writes the records of one execution environment, and hastens failed messages.
 type Recorder struct {
 	id   string
 	log  io.Writer
@@ -28,8 +27,7 @@ func (r *Recorder) IsFirst() bool {
 	return first
 }
 
-// Record logs the record of a delivery and returns its line. An error says that the log couldn't be
-// written.
+// Record logs the record of a delivery and returns its line. The error is one of the log.
 func (r *Recorder) Record(of record.Delivery, outcome record.Outcome) (line string, err error) {
 	line = record.Format(r.id, of, outcome)
 	_, err = io.WriteString(r.log, line+"\n") // in one write: lines of several writers can't mix

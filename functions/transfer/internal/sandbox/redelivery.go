@@ -20,8 +20,7 @@ import (
 // hastenTimeout bounds the whole call. With less time left in the invocation, there is no call.
 const hastenTimeout = 2 * time.Second
 
-// Delay is the time until a message comes back: 2, 4, 8 and 16 s after the attempts 1 to 4, then 32
-// s.
+// Delay is the time until a message comes back: 2, 4, 8, 16 and then always 32 s.
 func Delay(attempt int64) time.Duration { return time.Second << min(attempt, 5) }
 
 // Hasten lets a failed message, whose record has been written, come back after seconds instead of

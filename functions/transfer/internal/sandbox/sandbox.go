@@ -100,8 +100,7 @@ func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 }
 
 // Process does what one message orders, until a deadline, and logs the record, which it returns
-// too. failed is why the message has to come again, or nil. err says that the log couldn't be
-// written.
+// too. failed is why the message has to come again, or nil. err is an error of the log.
 func (s *Sandbox) Process(
 	ctx context.Context, message sqsevent.Message, until time.Time,
 ) (line string, failed, err error) {

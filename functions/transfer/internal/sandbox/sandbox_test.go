@@ -19,8 +19,7 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// obeying is an operation that takes every event with a "run_id" as an order, and fails if "seq" is
-// 1.
+// obeying is an operation that takes every event with a "run_id" as an order, or fails for "seq" 1.
 type obeying struct{}
 
 func (o *obeying) Labels() *environment.Labels { return nil }

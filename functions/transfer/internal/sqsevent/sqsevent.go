@@ -23,8 +23,7 @@ type Message struct {
 }
 
 // Read returns the messages of an SQS event. Any other event is an error, even a test invocation:
-// any answer would look like success, and without a message id there is nothing to report as
-// failed.
+// any answer would look like success, and without a message id nothing can be reported as failed.
 func Read(text json.RawMessage) (messages []Message, err error) {
 	const needed = "this function takes SQS events: "
 	var event events.SQSEvent

@@ -24,8 +24,7 @@ const (
 	// beatTimeout bounds one heartbeat. The calls after the work wait for it.
 	beatTimeout = 5 * time.Second
 	// longestHold is the longest that SQS keeps a message invisible after its receipt (SQS
-	// developer guide, visibility timeout). margin is kept of it for the calls under way and the
-	// record.
+	// developer guide, visibility timeout). margin is kept for calls under way and the record.
 	longestHold = 12 * time.Hour
 	margin      = 5 * time.Minute
 )

@@ -38,8 +38,7 @@ const (
 	// callTimeout bounds one attempt, such as a long poll.
 	callTimeout = longestPoll + 15*time.Second
 	// usualGrace is the unit of time after the host was told to stop: an operation under way has
-	// two of them, then its record one, then its message one. systemd's TimeoutStopSec must be
-	// longer.
+	// two of them, then its record one, then its message one. TimeoutStopSec must be longer.
 	usualGrace = 10 * time.Second
 )
 
@@ -117,8 +116,7 @@ func (w *worker) poll(ctx context.Context) {
 var errStopped = failure.New(failure.DeadlineExceeded,
 	"the host was stopped: SQS redelivers the message for the rest")
 
-// handle processes one message. It is deleted once its record is in the log, and otherwise comes
-// back.
+// handle processes one message. It is deleted once its record is in the log; otherwise it returns.
 func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 	// The operation's context ends with a reason, which ctx itself doesn't have.
 	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -189,8 +187,7 @@ func (w *worker) patient(
 		if !final {
 			w.say("%s; trying again until it works", sandbox.InShort(err))
 		}
-		// ExpiredToken, ExpiredTokenException, InvalidClientTokenId: the next call gets new
-		// credentials.
+		// ExpiredToken, ExpiredTokenException, InvalidClientTokenId: the next call gets new ones.
 		cache, isCache := credentials.(*aws.CredentialsCache)
 		if isCache && strings.Contains(code, "Token") {
 			cache.Invalidate()

@@ -1,5 +1,4 @@
-// Package agreed reads, for tests, what both languages share (functions/agreed), and AWS's recorded
-// answers.
+// Package agreed reads, for tests, what both languages share (functions/agreed), and AWS's answers.
 package agreed
 
 import (
