@@ -95,6 +95,6 @@ def _once(name: str, pins: str, fill: Callable[[Path], None]) -> Path:
     """A folder of the cache, filled if these pins aren't there yet; one that failed leaves nothing
     behind."""
     folder = build_cache.folder_for(f"bench/{name}", pins)
-    if not build_cache.is_complete(folder):
+    if not folder.is_dir():
         build_cache.build_once(folder, name, f"fetching {name}, about a minute, once", fill, say)
     return folder

@@ -1,5 +1,5 @@
-"""Keeps what is built here in the cache folder: each thing whole or not at all, and built by one
-process at a time."""
+"""The cache folder for programs built here. Only one process builds at a time, and a folder gets
+its final name only when it is complete."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
 
 
 def cache_folder() -> Path:
-    """Return the folder for built things: STAMPEDE_CACHE_DIR, else `stampede` in the user's cache
-    folder.
+    """Return STAMPEDE_CACHE_DIR, else `stampede` in the user's cache folder.
 
-    Raises NotReadyError for one that somebody else may have written into: its programs are run.
+    Raises NotReadyError for a folder that another user may write into: its programs are run.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "stampede"
@@ -34,27 +33,21 @@ def cache_folder() -> Path:
 
 
 def folder_for(name: str, *parts: str) -> Path:
-    """The cache's folder for what depends on `parts`, whether it has been built or not."""
+    """The cache's folder for a build that depends on `parts`; it exists once it is complete."""
     fingerprint = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
     return cache_folder() / f"{name}-{fingerprint}"
-
-
-def is_complete(finished: Path) -> bool:
-    """Tell whether a folder was built: it gets its name when it is whole."""
-    return finished.is_dir()
 
 
 def build_once(
     finished: Path, what: str, why: str, build: Callable[[Path], object], progress: Progress
 ) -> None:
-    """Make the folder `finished` of the cache, if it isn't there, after saying `why`; `build` fills
-    an empty folder.
+    """Say `why` and make the folder `finished`, unless it exists; `build` fills an empty folder.
 
     Raises ProviderError, one line, when the cache can't be written, and whatever `build` raises.
     """
     cache = finished.parent
     with _only_one_build(cache, progress):
-        if is_complete(finished):  # another process may have built it while we waited
+        if finished.is_dir():  # another process may have built it while we waited
             return
         progress(f"{why} (kept in {cache})")
         for leftover in cache.glob("building-*"):  # of a build that was killed; we hold the lock
@@ -73,8 +66,7 @@ def build_once(
 
 @contextlib.contextmanager
 def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
-    """Hold the build lock of this cache folder; the system releases it when a process dies, however
-    it dies."""
+    """Hold the cache's build lock; the system releases it even when the process is killed."""
     try:
         own_folder.make(cache)
         lock = (cache / "build.lock").open("w")

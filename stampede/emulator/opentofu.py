@@ -1,7 +1,6 @@
-"""OpenTofu for a machine with neither `terraform` nor `tofu`: built once from the Go module proxy,
-then kept.
+"""OpenTofu for a machine with neither `terraform` nor `tofu`, built once from the Go module proxy.
 
-Its module and checksum are pinned in `opentofu/go.mod` and `opentofu/go.sum`.
+`opentofu/go.mod` and `opentofu/go.sum` pin its module and checksum.
 """
 
 import platform
@@ -16,7 +15,7 @@ PROGRAM = Program(
     title="OpenTofu",
     module="github.com/opentofu/opentofu",
     version="1.10.7",
-    # a release, as OpenTofu builds its own
+    # The flag of OpenTofu's own release builds.
     linker_flags="-s -w -X github.com/opentofu/opentofu/version.dev=no",
     package="./cmd/tofu",
 )
@@ -26,14 +25,13 @@ BUILD_TAKES = "4 to 7 minutes"
 
 
 def built() -> str | None:
-    """Return the path of the OpenTofu built earlier, None without one; builds nothing."""
-    finished = _finished_folder()
-    return str(finished / PROGRAM.name) if build_cache.is_complete(finished) else None
+    """Return the path of the OpenTofu built earlier, or None; builds nothing."""
+    program = _finished_folder() / PROGRAM.name
+    return str(program) if program.is_file() else None
 
 
 def build_once(progress: Progress) -> str:
-    """Build OpenTofu, unless it is there, and return its path. Raises ProviderError like
-    `go_build`."""
+    """Build OpenTofu, unless it exists, and return its path. Raises ProviderError as `go_build`."""
     finished = _finished_folder()
     why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
 
@@ -45,8 +43,7 @@ def build_once(progress: Progress) -> str:
 
 
 def _finished_folder() -> Path:
-    """The folder's name changes with the pins and with the machine: a cache may be shared by
-    several."""
+    """The folder, whose name depends on the pins and the machine: several may share a cache."""
     pins = [(PINS / name).read_text() for name in ("go.mod", "go.sum")]
     return build_cache.folder_for(
         "opentofu", *pins, PROGRAM.version, platform.system(), platform.machine()

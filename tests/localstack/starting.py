@@ -16,6 +16,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from bench.servers import free_port
 from stampede.emulator import ministack
 from stampede.emulator.process import Process, end_with_parent, start_ticks
 
@@ -81,7 +82,7 @@ def started(name: str, folder: Path) -> Iterator[Endpoint]:
         finally:
             ministack.stop(folder)
     else:
-        port = ministack.free_port()
+        port = free_port()
         program = {"localstack": _localstack, "moto": _moto}[name](port)
         endpoint = Endpoint(
             name, ministack.Access(f"http://127.0.0.1:{port}", "test", "test"), program.account_id

@@ -146,12 +146,7 @@ NO_OFFERS = """  override_data {
             NO_OFFERS,
             'instance_type = "m5a.8xlarge": must be one that us-east-1 has',
         ),
-        (
-            "filesystem",
-            "subnet_count = 4",
-            "",
-            "subnet_count = 4: must be at most 3",
-        ),
+        ("filesystem", "subnet_count = 4", "", "subnet_count = 4: must be at most 3"),
     ],
 )
 def test_what_only_a_plan_can_know_is_refused_in_one_line(

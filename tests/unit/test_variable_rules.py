@@ -64,11 +64,7 @@ POLLERS = RULES["provisioned_pollers"]
         (
             POLLERS,
             ({"minimum": 2, "maximum": 2}, None),
-            (
-                5,
-                {"minimum": 2},
-                {"minimum": 2, "maximum": 2.5},
-            ),
+            (5, {"minimum": 2}, {"minimum": 2, "maximum": 2.5}),
         ),
     ],
 )

@@ -81,10 +81,7 @@ def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(d
 
 @pytest.mark.parametrize(
     ("experiment", "created_s", "words"),
-    [
-        ("express", 0, "the applied stack is express"),
-        ("copy", 1, "created after"),
-    ],
+    [("express", 0, "the applied stack is express"), ("copy", 1, "created after")],
 )
 def test_a_stack_that_has_no_run_asks_for_a_flood_first(
     drain, waited, experiment, created_s, words
@@ -95,11 +92,7 @@ def test_a_stack_that_has_no_run_asks_for_a_flood_first(
 
 
 @pytest.mark.parametrize(
-    ("experiment", "why"),
-    [
-        (None, "no applied stack"),
-        ("copy", "the applied stack is copy"),
-    ],
+    ("experiment", "why"), [(None, "no applied stack"), ("copy", "the applied stack is copy")]
 )
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(
     drain, waited, folder, experiment, why

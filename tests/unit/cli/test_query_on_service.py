@@ -61,9 +61,7 @@ def test_any_other_end_is_an_error_that_names_the_status(status):
         ask(FakeLogs(["Running", status], [ROW]))
 
 
-def test_all_pages_are_fetched_and_the_most_rows_are_an_error_without_a_limit(
-    naps,
-):
+def test_all_pages_are_fetched_and_the_most_rows_are_an_error_without_a_limit(naps):
     rows = [{"n": str(number)} for number in range(25)]
     stub = FakeLogs(["Complete"], rows, page_rows=10)
     assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows

@@ -148,9 +148,7 @@ def test_a_plan_that_cannot_be_right_is_not_resumed(folder, refused, values, wor
     assert words in refused("sweep", "--resume", "lost", "--dry-run")
 
 
-def test_a_sweep_is_resumed_with_its_stored_plan_alone_and_with_all_its_events(
-    refused,
-):
+def test_a_sweep_is_resumed_with_its_stored_plan_alone_and_with_all_its_events(refused):
     options = ("--seed", "1", "--set", "a=1", "--warm-up-per-concurrency", "0")
     assert "--set and --warm-up-per-concurrency and --seed" in refused(
         "sweep", "--resume", "lost", *options

@@ -70,12 +70,7 @@ def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_i
 
 @pytest.mark.parametrize(
     ("object_bytes", "count", "parts"),
-    [
-        (10_000, 700_000, 2),
-        (10_000, 77_577, 1),
-        (1_000_000_000, 100, 4),
-        (100, 1, 1),
-    ],
+    [(10_000, 700_000, 2), (10_000, 77_577, 1), (1_000_000_000, 100, 4), (100, 1, 1)],
 )
 def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(
     object_bytes, count, parts
