@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from stampede import own_folder
-from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
+from stampede.emulator.go_build import NotReadyError, ProviderError
+from stampede.progress import say
 
 
 def cache_folder() -> Path:
@@ -21,8 +22,7 @@ def cache_folder() -> Path:
 
     Raises NotReadyError for a folder that another user may write into: its programs are run.
     """
-    base = os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(base) if base else Path.home() / ".cache") / "stampede"
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "stampede")
     if chosen := os.environ.get("STAMPEDE_CACHE_DIR"):
         folder = Path(chosen).expanduser().absolute()
     if fault := own_folder.fault(folder):
@@ -38,18 +38,18 @@ def folder_for(name: str, *parts: str) -> Path:
     return cache_folder() / f"{name}-{fingerprint}"
 
 
-def build_once(
-    finished: Path, what: str, why: str, build: Callable[[Path], object], progress: Progress
-) -> None:
+def build_once(finished: Path, what: str, why: str, build: Callable[[Path], object]) -> None:
     """Say `why` and make the folder `finished`, unless it exists; `build` fills an empty folder.
 
     Raises ProviderError, one line, when the cache can't be written, and whatever `build` raises.
     """
+    if finished.is_dir():
+        return
     cache = finished.parent
-    with _only_one_build(cache, progress):
+    with _only_one_build(cache):
         if finished.is_dir():  # another process may have built it while we waited
             return
-        progress(f"{why} (kept in {cache})")
+        say(f"{why} (kept in {cache})")
         for leftover in cache.glob("building-*"):  # of a build that was killed; we hold the lock
             shutil.rmtree(leftover, ignore_errors=True)
         draft = Path(tempfile.mkdtemp(prefix="building-", dir=cache))
@@ -61,11 +61,11 @@ def build_once(
             raise ProviderError(f"building {what} in {cache} failed: {error}") from None
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-        progress(f"{what} ready: {finished}")
+        say(f"{what} ready: {finished}")
 
 
 @contextlib.contextmanager
-def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
+def _only_one_build(cache: Path) -> Iterator[None]:
     """Hold the cache's build lock; the system releases it even when the process is killed."""
     try:
         own_folder.make(cache)
@@ -78,6 +78,6 @@ def _only_one_build(cache: Path, progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            progress(f"another process is building in {cache}; waiting for it")
+            say(f"another process is building in {cache}; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield

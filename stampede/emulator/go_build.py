@@ -20,8 +20,7 @@ from pathlib import Path
 
 from stampede.errors import FixableError
 from stampede.interruption import held_back
-
-Progress = Callable[[str], None]
+from stampede.progress import say
 
 REPORT_EVERY_S = 15.0
 # Parts of a module that no compiler reads.
@@ -55,7 +54,7 @@ class Program:
     trim: Callable[[Path], None] = lambda sources: None
 
 
-def build(program: Program, pins: Path, binary: Path, progress: Progress, **target: str) -> None:
+def build(program: Program, pins: Path, binary: Path, **target: str) -> None:
     """Build the file `binary` from the pinned module, for this machine or `target` (GOOS, GOARCH).
 
     Raises ProviderError with Go's reason, such as no network or a wrong checksum.
@@ -65,10 +64,10 @@ def build(program: Program, pins: Path, binary: Path, progress: Progress, **targ
             shutil.copyfile(pins / name, Path(folder, name))
         doing = f"downloading the sources of {program.title}"
         # Go's checksum database doesn't have forks; go.sum pins them.
-        _run(["go", "mod", "download", program.module], folder, doing, progress, GONOSUMDB="*")
+        _run(["go", "mod", "download", program.module], folder, doing, GONOSUMDB="*")
         doing = f"looking for the sources of {program.title}"
         locate = ["go", "list", "-m", "-f", "{{.Dir}}", program.module]
-        module = _run(locate, folder, doing, progress)
+        module = _run(locate, folder, doing)
         sources = Path(folder, program.name)
         # A writable copy, unlike Go's module cache.
         shutil.copytree(module, sources, ignore=LEFT_OUT, copy_function=shutil.copyfile)
@@ -77,7 +76,7 @@ def build(program: Program, pins: Path, binary: Path, progress: Progress, **targ
         command.append("-gcflags=all=-dwarf=false")  # the linker strips debug data anyway
         command += [f"-gcflags={packages}=-N -l -dwarf=false" for packages in program.unoptimised]
         command += ["-ldflags", program.linker_flags, "-o", str(binary), program.package]
-        _run(command, sources, f"compiling {program.title} {program.version}", progress, **target)
+        _run(command, sources, f"compiling {program.title} {program.version}", **target)
 
 
 def is_too_old(go: str) -> bool:
@@ -104,9 +103,7 @@ def _parallel_compilers() -> int:
     return max(1, min(os.cpu_count() or 1, memory_bytes // 2**31))
 
 
-def _run(
-    command: list[str], folder: str | Path, doing: str, progress: Progress, **more: str
-) -> str:
+def _run(command: list[str], folder: str | Path, doing: str, **more: str) -> str:
     """Run a Go command with a line of progress every 15 s and return its stdout.
 
     Raises ProviderError with Go's own reason. An interrupt also kills Go's compilers.
@@ -121,7 +118,7 @@ def _run(
                 command, cwd=folder, env=environment, start_new_session=True, **pipes
             )
         while output is None:
-            progress(f"{doing} ... {time.monotonic() - began:.0f} s")
+            say(f"{doing} ... {time.monotonic() - began:.0f} s")
             try:
                 output, errors = process.communicate(timeout=REPORT_EVERY_S)
             except subprocess.TimeoutExpired:

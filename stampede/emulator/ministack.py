@@ -27,7 +27,6 @@ from stampede.emulator.process import Process, start_ticks
 from stampede.errors import FixableError, UsageError
 from stampede.interruption import held_back
 from stampede.polling import looks
-from stampede.progress import say
 
 HOST = "127.0.0.1"
 REGION = "us-east-1"
@@ -124,7 +123,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     """
     if (emulator := running(state_dir)) is not None:
         return emulator
-    python_runtime.make_once(say)
+    python_runtime.make_once()
     own_folder.make(state_dir)
     # for files of MiniStack and the functions, until `stop`
     temporary = state_dir / "tmp"

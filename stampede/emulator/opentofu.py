@@ -7,7 +7,7 @@ import platform
 from pathlib import Path
 
 from stampede.emulator import build_cache, go_build
-from stampede.emulator.go_build import Program, Progress
+from stampede.emulator.go_build import Program
 
 PINS = Path(__file__).parent / "opentofu"
 PROGRAM = Program(
@@ -30,15 +30,15 @@ def built() -> str | None:
     return str(program) if program.is_file() else None
 
 
-def build_once(progress: Progress) -> str:
+def build_once() -> str:
     """Build OpenTofu, unless it exists, and return its path. Raises ProviderError as `go_build`."""
     finished = _finished_folder()
     why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
 
     def build(draft: Path) -> None:
-        go_build.build(PROGRAM, PINS, draft / PROGRAM.name, progress)
+        go_build.build(PROGRAM, PINS, draft / PROGRAM.name)
 
-    build_cache.build_once(finished, TITLE, why, build, progress)
+    build_cache.build_once(finished, TITLE, why, build)
     return str(finished / PROGRAM.name)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stampede.emulator import build_cache, go_build
-from stampede.emulator.go_build import Program, Progress
+from stampede.emulator.go_build import Program
 
 PINS = Path(__file__).parent / "providers"
 AWS_MODULE = "github.com/hashicorp/terraform-provider-aws"
@@ -102,7 +102,7 @@ def place(mirror: Path, host: str, provider: Program, platform: str) -> Path:
     return mirror / host / "hashicorp" / provider.name / provider.version / platform
 
 
-def build(target: Path, platform: str, hosts: Iterable[str], progress: Progress) -> None:
+def build(target: Path, platform: str, hosts: Iterable[str]) -> None:
     """Compile the providers into a filesystem mirror below `target`, an empty folder.
 
     `platform` is Terraform's name for the machine (`linux_amd64`); `hosts` are the registries that
@@ -112,7 +112,7 @@ def build(target: Path, platform: str, hosts: Iterable[str], progress: Progress)
     system, architecture = platform.split("_", 1)
     for provider in PROVIDERS:
         binary = target / f"terraform-provider-{provider.name}_v{provider.version}"
-        go_build.build(provider, PINS, binary, progress, GOOS=system, GOARCH=architecture)
+        go_build.build(provider, PINS, binary, GOOS=system, GOARCH=architecture)
         for host in hosts:
             folder = place(target / "mirror", host, provider, platform)
             folder.mkdir(parents=True)

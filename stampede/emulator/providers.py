@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from stampede.emulator import build_cache, opentofu, provider_build, python_runtime
-from stampede.emulator.go_build import NotReadyError, Progress, ProviderError
+from stampede.emulator.go_build import NotReadyError, ProviderError
 from stampede.emulator.provider_build import PROVIDERS, finished_folder
 from stampede.progress import say
 
@@ -61,18 +61,18 @@ def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[
     return dict(base) | {"CHECKPOINT_DISABLE": "1"} | own
 
 
-def prepare(progress: Progress = say) -> Path | None:
+def prepare() -> Path | None:
     """Return the CLI config of the mirror, or None where Terraform finds the providers itself.
 
     Providers come from a mirror built earlier, the user's own CLI config, the registry, or a build
     of 3 to 6 minutes, in this order. Without Terraform it builds OpenTofu first. Raises
     ProviderError, one line, when a build fails, such as without Go or network.
     """
-    flavour, platform = _terraform(progress)
+    registry, platform = _registry_and_platform()
     finished = finished_folder(platform)
-    if not finished.is_dir() and _come_from_elsewhere(REGISTRIES[flavour]):
+    if not finished.is_dir() and _come_from_elsewhere(registry):
         return None
-    _build_once(REGISTRIES[flavour], platform, progress)
+    _build_once(registry, platform)
     names = ", ".join(json.dumps(address) for address in _places(platform))
     path = json.dumps(str(finished / "mirror"))
     mirror = f"filesystem_mirror {{\n path = {path}\n include = [{names}]\n}}"
@@ -80,7 +80,7 @@ def prepare(progress: Progress = say) -> Path | None:
     return _write_config(finished / "terraform.rc", f"{mirror}\n{direct}")
 
 
-def prepare_for(folder: Path, progress: Progress = say) -> Path | None:
+def prepare_for(folder: Path) -> Path | None:
     """Return the CLI config for `folder`, where users also run Terraform by hand; None for their
     own config.
 
@@ -93,10 +93,10 @@ def prepare_for(folder: Path, progress: Progress = say) -> Path | None:
     """
     if (folder / ".terraform" / "providers").is_dir():
         return None
-    flavour, platform = _terraform(progress)
-    if _come_from_elsewhere(REGISTRIES[flavour]):
+    registry, platform = _registry_and_platform()
+    if _come_from_elsewhere(registry):
         return None
-    _build_once(REGISTRIES[flavour], platform, progress)
+    _build_once(registry, platform)
     overrides = "\n".join(
         f'"{address}" = {json.dumps(str(place))}' for address, place in _places(platform).items()
     )
@@ -110,10 +110,11 @@ def built_versions() -> dict[str, str]:
     return {f"hashicorp/{provider.name}": provider.version for provider in PROVIDERS}
 
 
-def _terraform(progress: Progress) -> tuple[str, str]:
-    """Flavour and platform of the installed Terraform, or of the OpenTofu built now."""
-    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once(progress))
-    return flavour, platform
+def _registry_and_platform() -> tuple[str, str]:
+    """The registry's host and the platform of the installed Terraform, or of the OpenTofu built
+    now."""
+    flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once())
+    return REGISTRIES[flavour], platform
 
 
 def _come_from_elsewhere(host: str) -> bool:
@@ -121,16 +122,15 @@ def _come_from_elsewhere(host: str) -> bool:
     return has_own_mirror() or registry_answers(host)
 
 
-def _build_once(host: str, platform: str, progress: Progress) -> None:
+def _build_once(host: str, platform: str) -> None:
     finished = finished_folder(platform)
     source = "the AWS provider from the Go module proxy"
     why = f"{host} doesn't answer; building {source}, {BUILD_TAKES}, once"
 
     def build(draft: Path) -> None:
-        provider_build.build(draft, platform, REGISTRIES.values(), progress)
+        provider_build.build(draft, platform, REGISTRIES.values())
 
-    if not finished.is_dir():
-        build_cache.build_once(finished, "the providers", why, build, progress)
+    build_cache.build_once(finished, "the providers", why, build)
 
 
 def _places(platform: str) -> dict[str, Path]:
@@ -193,7 +193,7 @@ def main() -> int:
     there is one."""
     try:
         config = prepare()
-        python_runtime.make_once(say)
+        python_runtime.make_once()
     except ProviderError as error:
         say(f"error: {error}")
         return 1

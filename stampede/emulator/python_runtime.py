@@ -7,7 +7,7 @@ import venv
 from pathlib import Path
 
 from stampede.emulator import build_cache
-from stampede.emulator.go_build import Progress, ProviderError
+from stampede.emulator.go_build import ProviderError
 
 REQUIREMENTS = Path(__file__).with_suffix(".txt")
 START = Path(__file__).with_name("start_python.py")
@@ -20,12 +20,10 @@ def interpreter() -> Path:
     return _finished_folder() / "bin" / "python"
 
 
-def make_once(progress: Progress) -> None:
+def make_once() -> None:
     """Make the environment, unless it exists. Raises ProviderError, one line."""
-    finished = _finished_folder()
-    if not finished.is_dir():
-        why = f"installing {TITLE} from the package index, half a minute, once"
-        build_cache.build_once(finished, TITLE, why, _install, progress)
+    why = f"installing {TITLE} from the package index, half a minute, once"
+    build_cache.build_once(_finished_folder(), TITLE, why, _install)
 
 
 def _finished_folder() -> Path:

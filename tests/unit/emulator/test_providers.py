@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from stampede.emulator import provider_build, providers
+from stampede.emulator import build_cache, go_build, provider_build, providers
 from stampede.emulator.go_build import ProviderError
 
 TERRAFORM = '#!/bin/sh\necho "Terraform v1.11.4"\necho "on linux_amd64"\n'
@@ -51,10 +51,8 @@ SERVICES = "internal/provider/sdkv2/service_packages_gen.go"
 def machine(tmp_path, monkeypatch):
     """A machine with an empty cache, no registry, and our `go` and `terraform` alone; returns its
     folder."""
-    services, clients = (
-        [*provider_build.AWS_SERVICES, "workmail"],
-        [*provider_build.AWS_CLIENTS, "workmail"],
-    )
+    services = [*provider_build.AWS_SERVICES, "workmail"]
+    clients = [*provider_build.AWS_CLIENTS, "workmail"]
     packages = [text.format(name) for text in (IMPORTED, LISTED) for name in services]
     factories = [text.format(name) for text in (CLIENT, FACTORY) for name in clients]
     files = {
@@ -103,20 +101,14 @@ def test_where_its_registry_answers_or_the_user_has_a_mirror_nothing_is_built(ma
 def test_without_a_registry_the_providers_are_built_once_for_both_registries(
     machine, monkeypatch, capsys
 ):
-    monkeypatch.setattr(providers.python_runtime, "make_once", lambda progress: None)
+    monkeypatch.setattr(providers.python_runtime, "make_once", lambda: None)
     assert providers.main() == 0
     config = Path(capsys.readouterr().out.strip())
     for address in sorted(ADDRESSES):
         name = address.rpartition("/")[2]
         version = providers.built_versions()[f"hashicorp/{name}"]
-        file = (
-            config.parent
-            / "mirror"
-            / address
-            / version
-            / f"linux_amd64/terraform-provider-{name}_v{version}"
-        )
-        text = file.read_text()
+        folder = config.parent / "mirror" / address / version / "linux_amd64"
+        text = (folder / f"terraform-provider-{name}_v{version}").read_text()
         assert f"{name}\n" in text and text.endswith("linuxamd64")
         assert config.read_text().count(f'"{address}"') == 2  # mirrored, and not direct
     assert f'path = "{config.parent}/mirror"' in config.read_text()
@@ -180,27 +172,29 @@ def test_what_cannot_be_built_says_why_in_one_line_and_leaves_nothing(
     assert {path.name for path in (machine / "cache").glob("*")} <= {"build.lock"}
 
 
-def test_an_interrupted_or_killed_build_leaves_nothing_and_the_next_one_works(machine):
+def test_an_interrupted_or_killed_build_leaves_nothing_and_the_next_one_works(machine, monkeypatch):
     def interrupt(line):
         if "compiling the aws" in line:
             raise KeyboardInterrupt
 
     leftover = machine / "cache/building-killed"
     leftover.mkdir(parents=True)
-    with pytest.raises(KeyboardInterrupt):
-        providers.prepare(interrupt)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(go_build, "say", interrupt)
+        providers.prepare()
     assert [path.name for path in (machine / "cache").iterdir()] == ["build.lock"]
     assert providers.prepare().is_file()
 
 
-def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(machine):
+def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(
+    machine, monkeypatch
+):
     (machine / "cache").mkdir()
     results, waiting = [], threading.Event()
+    monkeypatch.setattr(build_cache, "say", lambda line: waiting.set())
     with (machine / "cache/build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the first build
-        second = threading.Thread(
-            target=lambda: results.append(providers.prepare(lambda line: waiting.set()))
-        )
+        second = threading.Thread(target=lambda: results.append(providers.prepare()))
         second.start()
         assert waiting.wait(60)
         second.join(0.3)
