@@ -28,6 +28,7 @@ from stampede.emulator.process import Process, end_with_parent, inherited, start
 from stampede.interruption import held_back
 from stampede.polling import looks
 
+STATE_FILE = "hosts.json"
 BUILD = stack.ROOT / "functions" / "transfer" / "build"
 # The first line of the program, once it has read its environment.
 READY = "receiving messages from"
@@ -71,7 +72,7 @@ def ensure(
             with held_back():
                 hosts.append(_start(program, environment, log, follow_parent))
                 state = {"begun_with": wanted, "hosts": [asdict(host) for host in hosts]}
-                _state_file(state_dir).write_text(json.dumps(state))
+                (state_dir / STATE_FILE).write_text(json.dumps(state))
         for host in hosts:
             _wait_until_ready(host)
     except BaseException:
@@ -88,7 +89,7 @@ def stop(state_dir: Path) -> int:
         host.ask_to_end()
     for host in hosts:
         host.end(STOP_TIMEOUT_S)
-    _state_file(state_dir).unlink(missing_ok=True)
+    (state_dir / STATE_FILE).unlink(missing_ok=True)
     return len(hosts)
 
 
@@ -167,14 +168,10 @@ def _wait_until_ready(host: Host) -> None:
     raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
 
 
-def _state_file(state_dir: Path) -> Path:
-    return state_dir / "hosts.json"
-
-
 def _read(state_dir: Path) -> tuple[list[Any], list[Host]]:
     """The stored state of the hosts: what they were started with, and their processes."""
     try:
-        state = json.loads(_state_file(state_dir).read_text())
+        state = json.loads((state_dir / STATE_FILE).read_text())
         return state["begun_with"], [Host(**host) for host in state["hosts"]]
     except (OSError, ValueError, TypeError, KeyError):
         return [], []

@@ -34,11 +34,9 @@ def build_once() -> str:
     """Build OpenTofu, unless it exists, and return its path. Raises ProviderError as `go_build`."""
     finished = _finished_folder()
     why = f"{NEITHER}; building {TITLE} from the Go module proxy, {BUILD_TAKES}, once"
-
-    def build(draft: Path) -> None:
-        go_build.build(PROGRAM, PINS, draft / PROGRAM.name)
-
-    build_cache.build_once(finished, TITLE, why, build)
+    build_cache.build_once(
+        finished, TITLE, why, lambda draft: go_build.build(PROGRAM, PINS, draft / PROGRAM.name)
+    )
     return str(finished / PROGRAM.name)
 
 

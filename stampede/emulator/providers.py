@@ -49,10 +49,7 @@ def found_terraform() -> str | None:
             f"STAMPEDE_TERRAFORM={chosen} is not a program",
             "set it to the path of terraform or tofu, or unset it",
         )
-    for name in ("terraform", "tofu"):
-        if found := shutil.which(name):
-            return found
-    return opentofu.built()
+    return shutil.which("terraform") or shutil.which("tofu") or opentofu.built()
 
 
 def terraform_environment(config: Path | None, base: Mapping[str, str]) -> dict[str, str]:
@@ -126,11 +123,12 @@ def _build_once(host: str, platform: str) -> None:
     finished = finished_folder(platform)
     source = "the AWS provider from the Go module proxy"
     why = f"{host} doesn't answer; building {source}, {BUILD_TAKES}, once"
-
-    def build(draft: Path) -> None:
-        provider_build.build(draft, platform, REGISTRIES.values())
-
-    build_cache.build_once(finished, "the providers", why, build)
+    build_cache.build_once(
+        finished,
+        "the providers",
+        why,
+        lambda draft: provider_build.build(draft, platform, REGISTRIES.values()),
+    )
 
 
 def _places(platform: str) -> dict[str, Path]:
