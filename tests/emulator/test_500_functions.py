@@ -1,4 +1,4 @@
-"""N = 500, the published experiment's largest, on one machine: `make test-slow`."""
+"""N = 500, the largest of the published experiment, on one machine (`make test-slow`)."""
 
 import itertools
 import platform
@@ -17,8 +17,7 @@ MOST_S = 300
 
 @pytest.mark.slow
 @pytest.mark.timeout(3 * MOST_S)
-def test_five_hundred_at_once_are_accounted_for_in_time(tmp_path):
-    """One sweep in an emulator of its own, as a user types it."""
+def test_five_hundred_functions_at_once_are_accounted_for_in_time(tmp_path):
     swept = settings(
         f"concurrency_value={N}",
         "method=go_stream",
