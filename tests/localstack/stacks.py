@@ -64,8 +64,8 @@ def waiting(stack: Target, queue: str = "queue_url") -> tuple[int, int]:
 
 
 def work(stack: Target, *, fails: Collection[int], twice: Collection[int]) -> Counter[str]:
-    """Receive messages as functions do until none is left, and log a record for each delivery to one
-    of two streams. Return the number of deliveries by message id.
+    """Receive messages as functions do until none is left, and log a record for each delivery in
+    one of two streams. Return the number of deliveries by message id.
 
     Messages with a number in `fails` fail at every delivery; those in `twice` are done twice.
     """

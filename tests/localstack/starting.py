@@ -19,8 +19,8 @@ from bench.servers import free_port
 from stampede.emulator import ministack
 from stampede.emulator.process import Process, end_with_parent, start_ticks
 
-# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up; unset,
-# only MiniStack is tested.
+# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up;
+# without it only MiniStack is tested.
 PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")
 NAMES = ("ministack", "localstack", "moto") if PYTHON else ("ministack",)
 REGION = ministack.REGION
@@ -68,8 +68,7 @@ class Program:
 
 @contextlib.contextmanager
 def started(name: str, folder: Path) -> Iterator[Endpoint]:
-    """Run the emulator `name`, which writes only into `folder`, during the block and at most as long
-    as this process."""
+    """Run the emulator `name`, which writes into `folder`, until the block or this process ends."""
     if name == "ministack":
         try:
             yield Endpoint(name, ministack.start(folder, follow_parent=True).access, "000000000000")

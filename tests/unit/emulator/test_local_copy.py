@@ -17,8 +17,8 @@ REPOSITORY = {
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """The folder of a small repository with overrides, and a function that copies it and returns the
-    copy's files."""
+    """The folder of a small repository with overrides, and a function that copies the repository
+    and returns the copy's files."""
     write(tmp_path / "root", *REPOSITORY)
     write(tmp_path / "overrides", "local_override.tf")
     monkeypatch.setattr(stack, "ROOT", tmp_path / "root")

@@ -1,4 +1,4 @@
-"""What a copy takes, and the data sets."""
+"""The data sets of the file systems, and the methods that read them."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_the_data_sets_are_the_published_ones():
 @pytest.mark.parametrize(
     ("dataset", "files", "size"), [("small", 1000, 55_000_000), ("large", 1, 2**30)]
 )
-def test_an_order_says_what_has_to_arrive(dataset, files, size):
+def test_an_order_names_the_expected_files_and_bytes(dataset, files, size):
     order = FILESYSTEM.order(values("filesystem", dataset=dataset), objects(OUTPUTS))
     assert order == {
         "dataset": dataset,
