@@ -1,5 +1,5 @@
-"""The policies of docs/ keep their holder from taking over, changing or deleting other resources than
-Stampede's.
+"""The policies of docs/ keep their holder from taking over, changing or deleting resources that
+aren't Stampede's.
 
 Each row has one resource of a request, for the embedded AWS's own evaluator; AWS checks every
 resource of a request.

@@ -14,7 +14,7 @@ from experiments import EXPERIMENTS
 ROOT = Path(__file__).resolve().parents[2]
 # Common words, which name an experiment or its variable only within an import.
 EVERYDAY = {"function", "package", "environment", "runtime", "handler", "layers", "cache"}
-# Variables of the trigger, whose batches decide the number of messages, their cost and their timeout.
+# Variables of the trigger, whose batches decide the messages' number, cost and timeout.
 EVERYDAY |= {"batch_size", "batching_window_s"}
 # `go mod download` is a command of Go, and an ASGI request has a `method`.
 EXCUSED = {f"stampede/emulator/{name}.py" for name in ("gate", "go_build")}

@@ -1,5 +1,5 @@
-"""`stampede simulate` and the dry run of a sweep: their columns and formats, and the same answer for
-the same seed."""
+"""`stampede simulate` and the dry run of a sweep: their columns and formats, and the same answer
+for the same seed."""
 
 import csv
 import io

@@ -51,8 +51,8 @@ def test_standard_retries_fail_when_slowdowns_cost_more_tokens_than_are_refilled
     assert failed[0] == failed[1] and 0.004 < failed[1] < failed[2]
 
 
-# `transfer copy` of 10,000 objects against the front of bench/, a token bucket of 500/s that answers
-# after 140 ms: copies, failures, refusals (22 November 2026, one run each).
+# `transfer copy` of 10,000 objects against the front of bench/, a token bucket of 500/s with
+# answers after 140 ms: copies, failures, refusals (22 November 2026, one run each).
 @pytest.mark.parametrize(("at_once", "slowdowns", "failed"), [(115, 1200, 0), (286, 4792, 20)])
 def test_refusals_without_bursts_are_those_of_the_front(at_once, slowdowns, failed):
     front = {"slowdown_clustering": 1, "slowdown_s": 0.14}
