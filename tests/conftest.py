@@ -21,7 +21,7 @@ os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.d
 # Imported and collected objects stay until the end; see pytest_collection_finish.
 gc.disable()
 
-# Garbage collection takes a third of the CPU time of Terraform and its provider, which live only for
+# Garbage collection takes a third of the CPU time of Terraform and its provider, which live for
 # seconds.
 os.environ.setdefault("GOGC", "400")
 

@@ -1,4 +1,4 @@
-"""`python -m tests.drawn [RUN ...]` updates the tables of runs and of the model in README and docs/.
+"""`python -m tests.drawn [RUN ...]` updates the tables of runs and the model in README and docs/.
 
 There are tables of measured runs, of sweeps with their defaults, kept in docs/measured.json (`make
 measured FOLDERS="results/A results/B"`); outputs of `stampede simulate`; and the published figures

@@ -13,7 +13,7 @@ from pathlib import Path
 def running_provider(
     infra: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[dict[str, str]]:
-    """Run the AWS provider of an initialised `infra`; yields the settings that lead Terraform to it.
+    """Run the AWS provider of an initialised `infra`; yields settings that lead Terraform to it.
 
     The provider uses the account of `environment`, by default this process's, and not Terraform's.
     """
