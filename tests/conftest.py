@@ -21,8 +21,7 @@ os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.d
 # Imported and collected objects stay until the end; see pytest_collection_finish.
 gc.disable()
 
-# Garbage collection takes a third of the CPU time of Terraform and its provider, which live for
-# seconds.
+# Terraform and its provider live for seconds, and spend a third of them on garbage collection.
 os.environ.setdefault("GOGC", "400")
 
 # The same flags for all Go builds of the tests: others would compile the AWS SDK again, a minute of

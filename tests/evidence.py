@@ -59,11 +59,8 @@ def _assumption(row: Mapping[str, Any]) -> str:
 
 
 def _proof(row: Mapping[str, Any]) -> str:
-    proofs = (
-        [f"recorded: {', '.join(f'`{name}`' for name in row['recorded'])}"]
-        if row.get("recorded")
-        else []
-    )
+    recorded = ", ".join(f"`{name}`" for name in row.get("recorded", ()))
+    proofs = [f"recorded: {recorded}"] if recorded else []
     proofs += [f"[documented]({AWS_PAGES}{path})" for path in row.get("documented", ())]
     proofs += [f"[reported]({url})" for url in row.get("reported", ())]
     return ", ".join(proofs) or "nothing yet"

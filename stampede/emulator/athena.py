@@ -113,8 +113,7 @@ def _why_it_fails(query: str, database: str) -> str:
     partitions = [key["Name"] for key in table.get("PartitionKeys") or []]
     if other_columns := keys.difference(partitions):
         return f"NOT_SUPPORTED: {_REFUSED}; {', '.join(other_columns)} isn't a partition key"
-    # Only the query gives values of "injected" partitions (Athena User Guide, dynamic ID
-    # partitioning).
+    # Only the query names "injected" partitions (Athena User Guide, dynamic ID partitioning).
     parameters = table.get("Parameters") or {}
     for partition in partitions if parameters.get("projection.enabled") == "true" else ():
         if parameters.get(f"projection.{partition}.type") == "injected" and partition not in keys:

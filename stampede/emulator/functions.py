@@ -49,8 +49,7 @@ MOST_REPLY_BYTES = 6_291_556
 
 WHERE_AWS_IS = ("AWS_ENDPOINT_URL", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")
 
-# MiniStack starts the file `bootstrap` of a folder; this one starts the command in the function's
-# environment.
+# MiniStack starts a folder's `bootstrap`; this one starts the command in its environment.
 LAUNCHER = """#!/bin/sh
 command=$_START
 unset _START

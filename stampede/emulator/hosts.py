@@ -33,8 +33,7 @@ BUILD = stack.ROOT / "functions" / "transfer" / "build"
 # The first line of the program, once it has read its environment.
 READY = "receiving messages from"
 START_TIMEOUT_S = 30
-# A working host finishes its calls, returns its message and exits: a second or two if the emulator
-# answers.
+# A working host finishes its calls, returns its message and exits, usually within two seconds.
 STOP_TIMEOUT_S = 10
 # Longer than anybody keeps an emulator running; it has no limit (AWS's is 12 h).
 SESSION_S = 30 * 24 * 3600
@@ -82,8 +81,7 @@ def ensure(
 
 
 def stop(state_dir: Path) -> int:
-    """End the hosts that `ensure` started, and return how many ran. Each returns its message to the
-    queue."""
+    """End the hosts that `ensure` started, which return their messages; return how many ran."""
     hosts = [host for host in _read(state_dir)[1] if host.is_alive()]
     for host in hosts:
         host.ask_to_end()
@@ -102,8 +100,7 @@ def _program() -> Path:
 
 
 def _environment(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
-    """A host's environment: its stack's variables and its instances' role, and no secrets of the
-    shell."""
+    """A host's environment: its stack's variables, its instances' role, and no shell secrets."""
     return {
         **inherited(os.environ),
         **{name: str(value) for name, value in outputs["host_environment"].items()},

@@ -108,8 +108,7 @@ def built_versions() -> dict[str, str]:
 
 
 def _registry_and_platform() -> tuple[str, str]:
-    """The registry's host and the platform of the installed Terraform, or of the OpenTofu built
-    now."""
+    """Registry host and platform of the installed Terraform, or of the OpenTofu built now."""
     flavour, _, platform = terraform_identity(found_terraform() or opentofu.build_once())
     return REGISTRIES[flavour], platform
 

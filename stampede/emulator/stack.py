@@ -59,8 +59,7 @@ def environment(access: Access) -> dict[str, str]:
     return {
         **terraform_environment(prepare(), base),
         **access.environment,
-        # For S3 Control at <account>.<endpoint>, which doesn't resolve; Go uses no proxy for
-        # 127.0.0.1.
+        # For S3 Control at <account>.<endpoint>, which doesn't resolve; 127.0.0.1 needs no proxy.
         "HTTP_PROXY": access.endpoint_url,
         "AWS_EC2_METADATA_DISABLED": "true",
     }

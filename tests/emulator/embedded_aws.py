@@ -41,8 +41,7 @@ def client(service: str, access: Access, region: str = REGION) -> Any:
 def begin(
     work: Path, *arguments: str, program: str = STAMPEDE[-1], **options: Any
 ) -> subprocess.Popen:
-    """Start a command in the folder `work`, with its own state folder and so its own embedded
-    AWS."""
+    """Start a command in the folder `work`, with its own state and so its own embedded AWS."""
     environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "PYTHONPATH": str(ROOT)}
     command = [*STAMPEDE[:-1], program, *arguments]
     return subprocess.Popen(

@@ -121,8 +121,7 @@ class KilledSweep:
 
 
 def _says(process: subprocess.Popen, line: re.Pattern, nth: int, said: list[str]) -> bool:
-    """Wait for the nth such line, and return False if the process ends first. Append its lines to
-    `said`."""
+    """Wait for the nth such line; return False if the process ends first. `said` gets its lines."""
     for text in process.stderr:
         said.append(text)
         nth -= bool(line.search(text))

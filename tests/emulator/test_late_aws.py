@@ -27,8 +27,7 @@ MOST_S = 900
 
 @pytest.fixture(scope="module")
 def sweeps(tmp_path_factory):
-    """All sweeps at once, as they mostly wait, each with its own embedded AWS: folders and
-    processes."""
+    """Folders and processes of all sweeps, which run at once: they mostly wait."""
     started = {}
     for experiment, assignments in SWEEPS.items():
         work = tmp_path_factory.mktemp(experiment)

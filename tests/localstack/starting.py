@@ -57,8 +57,7 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Program:
-    """An emulator of that environment: its command and settings, the page that answers, and its
-    account."""
+    """An emulator of that environment: its command, its settings, its page and its account."""
 
     arguments: tuple[str, ...]
     settings: Mapping[str, str]
@@ -130,8 +129,7 @@ def _running(program: Program, endpoint: Endpoint, folder: Path) -> Iterator[Non
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """A program's environment without accounts and proxies; its caches and temporary files are in
-    `folder`."""
+    """A program's environment, with caches in `folder` and without accounts and proxies."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     return kept | {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 

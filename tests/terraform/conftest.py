@@ -32,8 +32,7 @@ def mocking(infra, terraform) -> Iterator[Terraform]:
 
 @pytest.fixture(scope="session")
 def terraform() -> Terraform:
-    """Run Terraform in a folder: terraform(folder, *arguments, **account). It sees no other AWS
-    account."""
+    """Run Terraform with this account alone: terraform(folder, *arguments, **account)."""
     return runner(providers.terraform_binary())
 
 

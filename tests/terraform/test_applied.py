@@ -139,9 +139,8 @@ def refuse_other_copies(applied, rows, folder, page):
     counts = {"planned": OBJECTS, "copied": OBJECTS - 2, "failed": 2, "listed": 2}
     nothing = dict.fromkeys(("already_there", "unaccounted", "unknown", "owing"), 0)
     assert account["objects"] == counts | nothing
-    assert account["sent"] == account["succeeded"] == messages + 1, (
-        "one message empties the destination"
-    )
+    # One more message empties the destination.
+    assert account["sent"] == account["succeeded"] == messages + 1
     names = ("slice", "line", "source", "error_type")
     failures = folder.rows("failed_objects.jsonl")
     failed = [tuple(failure[name] for name in names) for failure in failures]

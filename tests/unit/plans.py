@@ -13,8 +13,7 @@ def plan(settings="", experiment="download", target="aws", each=None, **options)
 
 
 def values(experiment, **changes):
-    """The variables and work-order keys of a cell of the default matrix on AWS, with unchecked
-    changes."""
+    """Variables and work-order keys of a cell of the default AWS matrix, with unchecked changes."""
     chosen = EXPERIMENTS[experiment]
     matrix = chosen.matrices["aws"]
     own = {name: among[0] for name, among in matrix.swept.items()} | dict(matrix.fixed) | changes

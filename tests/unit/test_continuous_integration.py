@@ -34,10 +34,8 @@ def test_a_workflow_may_only_read_keeps_no_credentials_and_pins_actions_by_commi
     [checkout] = [
         step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")
     ]
-    assert (workflow["permissions"], checkout["with"]["persist-credentials"]) == (
-        {"contents": "read"},
-        False,
-    )
+    assert workflow["permissions"] == {"contents": "read"}
+    assert checkout["with"]["persist-credentials"] is False
     assert unpinned(text) == []
 
 

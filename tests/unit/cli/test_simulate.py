@@ -209,9 +209,8 @@ def test_a_dry_run_has_columns_for_swept_values_in_the_reports_order_and_the_res
 ):
     settings = ["--set", "memory_size=2048", "--set", "concurrency_value=1,10,2"]
     plan = ["download", "--target", "aws", *settings, "--repeats", "2", "--dry-run"]
-    assert stampede("sweep", *plan).out.startswith(
-        "3 cells, each 2 times; in all of them: object_size_mb=1024"
-    )
+    text = "3 cells, each 2 times; in all of them: object_size_mb=1024"
+    assert stampede("sweep", *plan).out.startswith(text)
     printed = json.loads(stampede("sweep", *plan, "--format", "json").out)
     cells = [(row["concurrency_value"], row["cell"][-1]) for row in printed]
     assert cells == [(n, repeat) for n in (1, 2, 10) for repeat in "12"]

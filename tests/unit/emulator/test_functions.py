@@ -161,8 +161,7 @@ FAIL = {
 
 
 def refuse_another_end(function, kind, text, times=1):
-    """Expect its invocations to fail, each with a record of this kind and text; return the last
-    reply."""
+    """Expect its invocations to fail with records of this kind and text; return the last reply."""
     replies = [function.invoke() for _ in range(times)]
     assert all(is_error for _, is_error in replies)
     records = function.records()

@@ -124,9 +124,8 @@ def test_a_data_set_of_several_cells_is_uploaded_and_stored_once():
     lines = {item.what: item.quantity for item in estimated.items}
     assert lines[PUT] == 77_577 + 100
     kept_gb = SMALL_GB + 1e10 / GIB
-    assert lines["storage of the data sets"] == pytest.approx(
-        kept_gb * estimated.total_s / 3600 / 730
-    )
+    gb_months = kept_gb * estimated.total_s / 3600 / 730
+    assert lines["storage of the data sets"] == pytest.approx(gb_months)
 
 
 def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():

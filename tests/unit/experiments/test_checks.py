@@ -186,9 +186,8 @@ def test_a_missing_build_for_the_processor_is_a_problem(
     path.parent.mkdir(parents=True)
     for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
         path.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
-        assert bool(wrong(experiment, changes)) is (
-            experiment == "copy_host" and built_for not in needed
-        )
+        lacks_build = experiment == "copy_host" and built_for not in needed
+        assert bool(wrong(experiment, changes)) is lacks_build
 
 
 def test_infra_and_the_function_have_the_same_methods_and_sinks():

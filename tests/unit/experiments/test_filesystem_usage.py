@@ -12,11 +12,8 @@ OUTPUTS = {"large_file_mb": 1024, "small_files": 1000}
 
 def test_the_data_sets_are_the_published_ones():
     large, *small = objects(OUTPUTS)
-    assert (large.key, large.size_bytes, part_count(large.size_bytes)) == (
-        "large/file.bin",
-        2**30,
-        64,
-    )
+    assert (large.key, large.size_bytes) == ("large/file.bin", 2**30)
+    assert part_count(large.size_bytes) == 64
     assert [entry.size_bytes for entry in small[:11]] == [*range(10_000, 100_001, 10_000), 10_000]
     assert (len(small), sum(entry.size_bytes for entry in small)) == (1000, 55_000_000)
 

@@ -76,9 +76,8 @@ def test_a_part_of_a_large_flood_behaves_and_counts_as_the_whole():
     assert enough(cell) == 0.25
     whole, part = (vars(course(cell, share)) for share in (1, 0.25))
     names = ("avg_s", "time_to_n_s", "share_at_n", "drain_s")
-    assert {name: part[name] for name in names} == pytest.approx(
-        {name: whole[name] for name in names}, rel=0.05
-    )
+    expected = {name: whole[name] for name in names}
+    assert {name: part[name] for name in names} == pytest.approx(expected, rel=0.05)
     lost = a_cell(concurrency=200, each=4, timeout_s=9.0, **polled(50, 100))
     part = course(lost, 0.25)
     assert (part.dead_lettered, part.most_at_once) == (800, 200)

@@ -80,9 +80,8 @@ def test_the_seed_decides_the_order_of_each_round():
             "memory_size=1024 dataset=large concurrency_value=1 threads=1,2,3,4", seed=seed
         )
         [block] = made.blocks()
-        return [
-            tuple(cell.name for cell in made.in_round(block, number)) for number in range(1, 11)
-        ]
+        rounds = [made.in_round(block, number) for number in range(1, 11)]
+        return [tuple(cell.name for cell in cells) for cells in rounds]
 
     first = orders(1)
     assert first == orders(1) != orders(2)
@@ -125,16 +124,14 @@ def end(aws, body, status="ok", after_s=1.0, seen_after_s=None, **more):
 
 
 def accounts(folder, *names):
-    return [
-        tuple(account[name] for name in names) for account in folder.read_json("accounting.json")
-    ]
+    stored = folder.read_json("accounting.json")
+    return [tuple(account[name] for name in names) for account in stored]
 
 
 def test_after_the_warm_ups_the_rounds_with_shares_of_both_cells_follow_each_other(sweep, folder):
     sent = sweep(end, warm_up_per_concurrency=2)
-    assert [number for number, *_ in sent] == [None] * 4 + [
-        number for number in range(1, 7) for _ in range(2)
-    ]
+    two_each = [number for number in range(1, 7) for _ in range(2)]
+    assert [number for number, *_ in sent] == [None] * 4 + two_each
     rounds = sent[4:]
     assert Counter(threads for _, threads, *_ in rounds) == {1: 6, 30: 6}
     assert {threads for _, threads, *_ in rounds[::2]} == {1, 30}, "the order isn't shuffled"
