@@ -67,8 +67,8 @@ def built_program(folder):
     """Build the program's package, a zip, and return the settings that run it."""
     (folder / "main.go").write_text(PROGRAM)
     build = ["go", "build", "-o", str(folder / "bootstrap"), str(folder / "main.go")]
-    module, environment = FUNCTIONS / "transfer", os.environ | {"CGO_ENABLED": "0"}
-    subprocess.run(build, cwd=module, env=environment, check=True, timeout=MOST_S)
+    environment = os.environ | {"CGO_ENABLED": "0"}
+    subprocess.run(build, cwd=FUNCTIONS / "transfer", env=environment, check=True, timeout=MOST_S)
     with zipfile.ZipFile(folder / "program.zip", "w") as package:
         package.write(folder / "bootstrap", "bootstrap")
     return ["package=program.zip", "runtime=provided.al2023"]

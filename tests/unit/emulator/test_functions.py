@@ -217,15 +217,15 @@ SUCCEED = {
         "exports.handler = async (e, c) => [c.memoryLimitInMB, c.getRemainingTimeInMillis() > 0]",
         ["128", True],
     ),
-    "continues after its callback": (
+    "goes on afterwards": (
         CALLING_BACK + "{ const r = []; setTimeout(() => r.push(8), 50); back(null, r) }",
         [8],
     ),
-    "doesn't wait for an empty event loop": (
+    "doesn't wait": (
         f"{CALLING_BACK}{{ c.{NO_WAIT}; setTimeout(() => {{}}, 60_000); back(null, 9) }}",
         9,
     ),
-    "returns a value without a promise": ("exports.handler = () => 10", None),
+    "returns no promise": ("exports.handler = () => 10", None),
 }
 
 
