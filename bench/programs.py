@@ -17,7 +17,6 @@ from pathlib import Path
 from bench.child import run_child
 from stampede.checkout import ROOT
 from stampede.emulator import build_cache
-from stampede.progress import say
 
 POM = Path(__file__).with_name("pom.xml")
 TOXIPROXY = "github.com/Shopify/toxiproxy/v2/cmd/server@v2.5.0"
@@ -89,6 +88,5 @@ def _built_here(module: str) -> str:
 def _once(name: str, pins: str, fill: Callable[[Path], None]) -> Path:
     """A folder of the cache, filled if these pins aren't there yet; a failure leaves nothing."""
     folder = build_cache.folder_for(f"bench/{name}", pins)
-    if not build_cache.is_complete(folder):
-        build_cache.build_once(folder, name, f"fetching {name}, about a minute, once", fill, say)
+    build_cache.build_once(folder, name, f"fetching {name}, about a minute, once", fill)
     return folder

@@ -25,7 +25,7 @@ import boto3
 from botocore.config import Config
 
 from bench import programs
-from stampede.emulator.ministack import HOST, free_port
+from stampede.emulator.ministack import HOST
 from stampede.emulator.process import end_with_parent
 from stampede.errors import RunError
 
@@ -154,6 +154,13 @@ def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
         toxic = {"type": "latency", "stream": "downstream", "attributes": {"latency": latency_ms}}
         ask(control, "POST", "/proxies/far/toxics", **toxic)
         yield f"http://{listening}"
+
+
+def free_port() -> int:
+    """A loopback port that nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return probe.getsockname()[1]
 
 
 @contextmanager

@@ -1,19 +1,19 @@
-# The copy experiment: a function copies objects server-side from the data bucket to one of its own, which it may empty. Either
-# one function lists the source (as published), or N share the slices of a manifest.
+# The copy experiment: functions copy objects server-side from the data bucket to a second one, which they may empty. Either one
+# function lists the source (as published), or N share the slices of a manifest.
 
 locals {
   is_copy  = var.experiment == "copy"
   any_copy = local.is_copy || local.is_copy_host
 
-  copy_in_tmp = { mb = 0, what = "nothing" } # S3 copies: no byte passes through here
+  copy_in_tmp = { mb = 0, what = "nothing" } # S3 copies: no byte passes through the function
 
   # Keys in the source bucket begin with these.
   sources_prefix  = "source/"
   masters_prefix  = "masters/"
   manifest_prefix = "manifest/"
 
-  # By their names, and not by their modules: what an experiment's function is made from waits for no bucket, or its code would
-  # be read again, and wanted again, with every change of one.
+  # By names and not from modules: a function that waits for a bucket would be read and updated again with every change of the
+  # bucket.
   destination_bucket_name = local.is_copy_host ? local.bucket_name : local.copies_bucket_name
   destination_prefix      = local.is_copy_host ? local.copies_prefix : ""
   copies_bucket_name      = "${local.name}-copies-${local.account_id}-${var.region}"
@@ -21,7 +21,7 @@ locals {
   destination_arn = "arn:${local.partition}:s3:::${local.destination_bucket_name}"
   copies          = "${local.destination_arn}/${local.destination_prefix}*"
 
-  # All below it is copied, so another number of objects has another one: what a cell with more of them left would be copied too.
+  # Everything with the prefix is copied, so each number of objects has its own: objects of a larger cell would be copied, too.
   source_prefix = "${local.sources_prefix}${local.key_plan.objects}/"
 
   from_manifest = local.is_copy_host || (local.is_copy && var.from_manifest)
@@ -29,7 +29,7 @@ locals {
   first_hour = "${var.date_from}T00:00:00Z"
   last_day   = "${var.date_to}T00:00:00Z"
 
-  # Whatever is deployed, the rule of object_count needs it.
+  # The rule of object_count needs it with every experiment.
   copy_defaults = local.all_defaults[local.is_copy_host ? "copy_host" : "copy"]
 
   key_plan = {
@@ -44,7 +44,7 @@ locals {
     seed               = var.data_seed
   }
 
-  # The program's, in Lambda and on a host.
+  # The program's variables, in Lambda and on a host.
   copy_environment = {
     EXPERIMENT              = var.experiment
     SOURCE_PREFIX           = local.source_prefix
@@ -66,16 +66,16 @@ locals {
     statements   = local.copy_statements
   }
 
-  # Masters and manifest, and what is listed where there is no manifest; of a host's one bucket also its copies.
+  # Masters and manifest, or the objects to list without a manifest; in a host's one bucket also the copies.
   read_prefixes = concat(
     [local.masters_prefix, local.manifest_prefix], local.is_copy_host ? [] : [local.sources_prefix]
   )
   listed_prefixes = concat(local.read_prefixes, local.is_copy_host ? [local.copies_prefix] : [])
 
-  # The function's, and a host's.
+  # Permissions of the function and of a host.
   copy_statements = concat([
     {
-      Sid       = "ListTheSource" # a listing names one of the prefixes, or it is refused
+      Sid       = "ListTheSource" # only with one of the prefixes
       Effect    = "Allow"
       Action    = "s3:ListBucket"
       Resource  = local.data_bucket_arn
@@ -88,19 +88,19 @@ locals {
       Resource = [for prefix in local.read_prefixes : "${local.data_bucket_arn}/${prefix}*"]
     },
     {
-      Sid      = "WriteTheCopies" # GetObject is what HeadObject asks for: a copy that is there already is looked at
+      Sid      = "WriteTheCopies" # GetObject allows HeadObject, which checks existing copies
       Effect   = "Allow"
       Action   = ["s3:PutObject", "s3:GetObject", "s3:DeleteObject"]
       Resource = local.copies
     },
     {
-      Sid         = "DeleteNowhereElse" # nothing else allows it here; this outweighs what another bucket's policy may allow
+      Sid         = "DeleteNowhereElse" # nothing here allows it; this overrides policies of other buckets
       Effect      = "Deny"
       Action      = ["s3:DeleteObject", "s3:DeleteObjectVersion", "s3:DeleteBucket"]
       NotResource = local.copies
     },
     ], [for statement in [{
-      Sid      = "ListTheCopies" # all of it is emptied
+      Sid      = "ListTheCopies" # to empty all of it
       Effect   = "Allow"
       Action   = "s3:ListBucket"
       Resource = local.destination_arn

@@ -1,16 +1,16 @@
-# The copy by hosts: N EC2 instances run the functions' Go program as a service, take orders from the queue and copy inside one
-# bucket, whose objects a key of KMS encrypts. A host has one set of credentials, its instance profile's.
+# The copy by hosts: N EC2 instances run the functions' Go program as a service, receive orders from the queue and copy within one
+# bucket, whose objects a KMS key encrypts. A host's only credentials are its instance profile's.
 
 locals {
   is_copy_host = var.experiment == "copy_host"
 
-  # The processor is told by the type's name: AWS's own has a g after the generation, as in m7g or c6gn; a1 was the first.
+  # The type's name tells the processor: AWS's own has a g after the generation, as in m7g or c6gn; a1 was the first.
   host_architecture = can(regex("^(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)(-[a-z]+)?\\.", var.instance_type)) ? "arm64" : "x86_64"
 
-  # Below it everything may be deleted.
+  # Everything with this prefix may be deleted.
   copies_prefix = "copies/"
 
-  # The program's; of Lambda's it has its machine's memory instead.
+  # The program's variables; its memory is the machine's, and not Lambda's.
   host_environment = merge(local.copy_environment, {
     CONCURRENCY_LIMIT = tostring(var.concurrency_value)
     BUCKET_NAME       = local.data_bucket_name
@@ -56,7 +56,7 @@ module "key" {
   partition    = local.partition
 }
 
-# S3's limits don't depend on the zone. The endpoints below are billed by it, so they are in the first one whatever the hosts' is.
+# S3's limits don't depend on the zone. The endpoints below are billed by zone, so they are in the first, wherever the hosts are.
 module "host_network" {
   source = "./modules/network"
   count  = local.is_copy_host ? 1 : 0
@@ -68,8 +68,8 @@ module "host_network" {
   s3_actions  = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"]
 }
 
-# The queue, the log, and Session Manager in the place of SSH. Its agent has done without ec2messages since 3.3.40 (Systems
-# Manager User Guide, "Improve the security of EC2 instances by using VPC endpoints"), and KMS is asked by S3.
+# The queue, the log, and Session Manager in place of SSH, whose agent doesn't need ec2messages since 3.3.40 (Systems Manager User
+# Guide, "Improve the security of EC2 instances by using VPC endpoints"). S3 calls KMS itself.
 module "endpoints" {
   source = "./modules/endpoints"
   count  = local.is_copy_host ? 1 : 0

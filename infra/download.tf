@@ -5,7 +5,7 @@ locals {
 
   is_go = startswith(var.method, "go_")
 
-  # Where each method puts the bytes when nothing is said: as in functions/download/methods.py.
+  # Each method's default sink, as in functions/download/methods.py.
   sink = coalesce(var.sink, endswith(var.method, "stream") ? "discard" : endswith(var.method, "ranges") ? "memory" : "tmp")
 
   download_in_tmp = { mb = local.sink == "tmp" ? var.object_size_mb : 0, what = "object_size_mb" }
@@ -22,7 +22,7 @@ locals {
       [{
         Sid      = "ReadTheObject"
         Effect   = "Allow"
-        Action   = "s3:GetObject" # also what HeadObject needs
+        Action   = "s3:GetObject" # also for HeadObject
         Resource = "${local.data_bucket_arn}/${var.s3_file_name}"
       }],
       [for key in var.object_kms_key_arn[*] : {

@@ -1,12 +1,12 @@
-# The storage class experiment: the same objects in a bucket of S3 Standard and in one of S3 Express One Zone, put and read by the
-# function, and asked by Athena. Both buckets, their tables and what fills them are up whatever is measured.
+# The storage class experiment: the same objects in a bucket of S3 Standard and in one of S3 Express One Zone, uploaded and read by
+# the function, and queried by Athena. Both buckets, their tables and the function that fills them are always deployed.
 
 locals {
   is_express = var.experiment == "express"
 
-  express_in_tmp = { mb = 0, what = "nothing" } # a work order says it: parallel_limit x object_bytes
+  express_in_tmp = { mb = 0, what = "nothing" } # depends on the work order: parallel_limit x object_bytes
 
-  # Zones in which a directory bucket can be made. The first of a region is taken unless zone_id says another one.
+  # Zones with directory buckets. The default of zone_id is the first of the region.
   express_zones       = jsondecode(file("${path.module}/express_zones.json")).zones
   zones_of_the_region = lookup(local.express_zones, var.region, [])
   first_zone_id       = try(local.zones_of_the_region[0], "none")
@@ -15,7 +15,7 @@ locals {
 
   express_bucket_name = coalesce(var.express_bucket_name, "${local.name}-${local.account_id}${local.express_suffix}")
 
-  # Where the objects are in either bucket. What follows are the partitions of their tables, and the lines of their content.
+  # The objects' prefix in both buckets, the partitions of their tables, and the columns of their lines.
   objects_prefix    = "data/"
   object_partitions = ["object_bytes", "object_count"]
   object_columns = [
@@ -25,7 +25,7 @@ locals {
   ]
   objects_arn = "${local.data_bucket_arn}/${local.objects_prefix}*"
 
-  # Of one request to Standard; a session of Express is for all of them.
+  # For single requests to Standard; a session of Express covers all requests.
   read_objects  = { Sid = "ReadTheObjects", Effect = "Allow", Action = "s3:GetObject", Resource = local.objects_arn }
   write_objects = { Sid = "WriteTheObjects", Effect = "Allow", Action = "s3:PutObject", Resource = local.objects_arn }
   list_objects = {
@@ -60,7 +60,7 @@ locals {
     in_network   = var.placement == "same_zone"
     environment  = local.express_environment
 
-    # Athena's queries are asked with the permissions of whoever runs them, and not by the function.
+    # The user and not the function runs Athena's queries, with the user's permissions.
     statements = {
       upload    = [local.write_objects, local.write_express]
       download  = [local.read_objects, local.read_express]
@@ -87,7 +87,7 @@ module "athena" {
 
   name          = local.name
   database_name = replace(local.name, "-", "_")
-  # With a prefix of 20 letters and the longest name of a region it has 63, the most that S3 takes.
+  # With a prefix of 20 letters and the longest region it has 63 letters, S3's maximum.
   results_bucket_name = "${local.name}-athena-${local.account_id}-${var.region}"
   scan_limit_mb       = var.scan_limit_mb
   columns             = local.object_columns
@@ -101,7 +101,7 @@ module "athena" {
   }
 }
 
-# What this account calls the zone.
+# This account's name for the zone.
 data "aws_availability_zones" "of_express" {
   count = local.is_express ? 1 : 0
 
@@ -118,7 +118,7 @@ data "aws_availability_zones" "of_express" {
   }
 }
 
-# Up whatever `placement` is, which is free of charge: a function that has just left it still has network interfaces in it.
+# Independent of `placement`, and free: a function that has just left the network still has interfaces in it.
 module "zone_network" {
   source = "./modules/network"
   count  = local.is_express ? 1 : 0
@@ -131,8 +131,8 @@ module "zone_network" {
   directory_bucket_arns = [module.directory_bucket[0].arn]
 }
 
-# A message that failed comes back after seconds because the function asks SQS for it; unasked, after six times timeout_s. Billed by
-# the hour, so only while the function is in the network.
+# Through SQS the function brings a failed message back after seconds; by itself it would come back after six times timeout_s.
+# Billed by the hour, so only while the function is in the network.
 module "zone_sqs_endpoint" {
   source = "./modules/endpoints"
   count  = local.is_express && var.placement == "same_zone" ? 1 : 0
@@ -145,8 +145,8 @@ module "zone_sqs_endpoint" {
   services              = ["sqs"]
 }
 
-# Puts what downloads read and queries ask about, where it isn't yet. Only invoked, and outside the network whatever `placement`
-# is; its session may write whatever `operation` is.
+# Uploads the missing objects for downloads and queries. It is only invoked, always outside of the network, and may write with
+# every `operation`.
 module "placing_objects" {
   source = "./modules/worker"
   count  = local.is_express ? 1 : 0

@@ -1,17 +1,17 @@
-# The file system experiment: the same files copied to /tmp, from S3 or from a file system that is mounted. Network, file
-# system and the function that fills it are up whatever `storage` is: only where the measured function stands changes
-# with it, and a sweep over storages doesn't make the file system again.
+# The file system experiment: the same files copied to /tmp, from S3 or from a mounted file system. The network, the file system
+# and the function that fills it don't depend on `storage`, which only moves the measured function, so that a sweep over storages
+# doesn't recreate the file system.
 
 locals {
   is_filesystem = var.experiment == "filesystem"
 
-  # The files are 55 KB on average. One data set at a time is in /tmp.
+  # The files have 55 KB on average. /tmp holds one data set at a time.
   filesystem_in_tmp = {
     mb   = max(var.large_file_mb, ceil(var.small_files * 0.055))
     what = "the larger of large_file_mb and small_files x 0.055"
   }
 
-  # What null means; a mount is read one way.
+  # The meaning of null; mounts have only one method.
   read_method = local.is_mounted ? "copy" : coalesce(var.read_method, "download_file")
 
   # Where Lambda mounts a file system.
@@ -35,8 +35,8 @@ locals {
     },
   ]
 
-  # What can be mounted. The names are known without looking at the mounts, or the seeding functions' code would be read
-  # again with every change of those.
+  # Storages that can be mounted. Their names don't depend on the mounts, or every change of those would read the seeding
+  # functions' code again.
   mountable = toset(!local.is_filesystem ? [] : var.with_s3files ? ["efs", "s3files"] : ["efs"])
 
   mounts = {
@@ -52,7 +52,7 @@ locals {
     }
   }
 
-  # Permission to mount is permission to read; the function that is measured has no other.
+  # To mount is to read; the measured function has no other permission.
   mount_actions = { read = ["ClientMount"], write = ["ClientMount", "ClientWrite"] }
   mount_statements = {
     for name, mount in local.mounts : name => {
@@ -66,8 +66,8 @@ locals {
     }
   }
 
-  # Lambda reads a file of S3 Files from the bucket if it may, without a word through the file system if it may not. Its own
-  # switch, S3FilesConfig, isn't in provider 6.34.
+  # Lambda reads a file of S3 Files from the bucket if permitted, and otherwise silently through the file system. Provider 6.34
+  # lacks the switch for it, S3FilesConfig.
   read_directly = {
     Sid      = "ReadDirectly"
     Effect   = "Allow"
@@ -120,7 +120,7 @@ module "network" {
   s3_actions   = ["s3:GetObject", "s3:GetObjectVersion", "s3:ListBucket"]
 }
 
-# A message that failed comes back after seconds because the function asks SQS for it; unasked, after six times timeout_s.
+# Through SQS the function brings a failed message back after seconds; by itself it would come back after six times timeout_s.
 module "sqs_endpoint" {
   source = "./modules/endpoints"
   count  = local.is_filesystem ? 1 : 0
@@ -166,8 +166,8 @@ module "s3_files" {
   security_group_id = module.mount_targets[0].security_group_id
 }
 
-# Copies the data set from the bucket to a file system. Only invoked, and on its own: as large as it has to be, whatever the
-# measured function's size.
+# Copies the data set from the bucket to a file system. It is only invoked alone, and its size doesn't depend on the measured
+# function's.
 module "placing" {
   source   = "./modules/worker"
   for_each = local.mountable

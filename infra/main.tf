@@ -1,5 +1,5 @@
-# What every experiment has: a bucket with its data, a queue that floods, and the function that it floods. Only copy_host has
-# hosts in the function's place.
+# Every experiment has a bucket with its data, a queue, and the function that the queue floods. Only copy_host has hosts in place
+# of the function.
 
 module "bucket" {
   source = "./modules/bucket"
@@ -11,7 +11,7 @@ module "bucket" {
   bucket_key  = var.bucket_key
 }
 
-# What S3 itself saw of the run. The buckets are named by their outputs, so that the delivery comes after their settings.
+# S3's own view of the run. The buckets' names come from outputs, so that the delivery waits for their settings.
 module "access_log" {
   source = "./modules/access_log"
   count  = local.with_access_log ? 1 : 0

@@ -1,5 +1,5 @@
-# All that the programs know of the infrastructure: `terraform output -json`. Here is what every experiment has, an
-# experiment's own is in outputs_<experiment>.tf, and null while another one is up: `terraform output -json` leaves it out.
+# All that programs know of the infrastructure, from `terraform output -json`. Outputs of every experiment are here. Those of one
+# experiment are in outputs_<experiment>.tf, and null with another experiment: `terraform output -json` omits them.
 
 output "experiment" {
   description = "The deployed experiment."

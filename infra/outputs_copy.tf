@@ -1,4 +1,4 @@
-# What the two copy experiments have.
+# Outputs of both copy experiments.
 
 output "destination_bucket_name" {
   description = "Bucket that is copied to."

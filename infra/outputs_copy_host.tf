@@ -1,4 +1,4 @@
-# What the copy by hosts alone has.
+# Outputs of the copy by hosts alone.
 
 output "host_environment" {
   description = "The program's environment on a host, also for one that runs elsewhere."

@@ -1,4 +1,4 @@
-# What the download experiment alone has.
+# Outputs of the download experiment alone.
 
 output "object_key" {
   description = "Key of the object that the functions download."

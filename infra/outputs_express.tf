@@ -1,4 +1,4 @@
-# What the storage class experiment alone has.
+# Outputs of the storage class experiment alone.
 
 output "operation" {
   description = "What is measured."

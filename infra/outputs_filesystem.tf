@@ -1,4 +1,4 @@
-# What the file system experiment alone has.
+# Outputs of the file system experiment alone.
 
 output "storage" {
   description = "What the function copies from."

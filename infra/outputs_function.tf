@@ -1,4 +1,4 @@
-# What the function experiment alone has.
+# Outputs of the function experiment alone.
 
 output "package" {
   description = "Name of the folder or file with the function's code."

@@ -1,6 +1,5 @@
-# Every saved query of the experiment and those that it shares, ready in the console under Logs Insights, bound to the
-# experiment's log group. copy_host shares those of copy, as its name says; its own of the same name stands in their
-# place.
+# The experiment's saved queries and the shared ones, in the console under Logs Insights, bound to the experiment's log group.
+# copy_host also has copy's queries, unless it has a query of the same name.
 
 locals {
   saved_queries = merge([
@@ -18,7 +17,7 @@ resource "aws_cloudwatch_query_definition" "saved" {
   log_group_names = [local.log_group_name]
 }
 
-# Those about S3's server access logs, where there are any: bound to their log group.
+# Queries of S3's server access logs, if enabled, bound to their log group.
 resource "aws_cloudwatch_query_definition" "access_log" {
   for_each = { for file in fileset("${path.root}/../queries/access_log", "*.cwli") : trimsuffix(file, ".cwli") => file if local.with_access_log }
 

@@ -1,5 +1,5 @@
 terraform {
-  # 1.9 is the first release whose variable validations may look at other variables.
+  # 1.9 is the first release whose variable validations may refer to other variables.
   required_version = ">= 1.9"
 
   required_providers {
@@ -9,6 +9,6 @@ terraform {
     }
   }
 
-  # State stays in this folder. To share a deployment, add a backend here; the local run never touches this state,
-  # because it works on a copy of the folder.
+  # The state stays in this folder. To share a deployment, add a backend here. Local runs work on a copy of the folder and never
+  # touch this state.
 }

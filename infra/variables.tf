@@ -1,4 +1,4 @@
-# What every experiment has. The first four, and s3_file_name in variables_download.tf, carry the names and defaults of the
+# Variables of every experiment. The first four, and s3_file_name in variables_download.tf, have the names and defaults of the
 # published experiment.
 
 variable "s3_bucket_name" {
@@ -28,7 +28,7 @@ variable "memory_size" {
     error_message = "memory_size = ${jsonencode(var.memory_size)}: ${local.rules.memory_size.rule}."
   }
 
-  # The download's rule, with room for the runtime and its own code. It is here because this is the variable to change.
+  # A rule of the download, with room for the runtime and its code. It is here because this is the variable to change.
   validation {
     condition = (
       var.experiment != "download" || local.sink != "memory" ||
@@ -44,8 +44,8 @@ variable "experiment_tag" {
   default     = "experiment 01"
   nullable    = false
 
-  # The saved queries read the tag out of the log line with a regular expression: "experiment_tag": "([^"]*)". A quote or a
-  # backslash would end it early, and other than ASCII characters are escaped with backslashes in the line.
+  # The saved queries parse the tag with a regular expression, "experiment_tag": "([^"]*)". A quote or backslash would end it
+  # early, and non-ASCII characters are escaped with backslashes in the log line.
   validation {
     condition     = can(regex(local.rules.experiment_tag.matches, var.experiment_tag))
     error_message = "experiment_tag = ${jsonencode(var.experiment_tag)}: ${local.rules.experiment_tag.rule}."
@@ -71,14 +71,14 @@ variable "concurrency_value" {
     error_message = "concurrency_value = ${var.concurrency_value}: above ${local.rules.concurrency_value.shared.without_pollers} an SQS trigger needs provisioned pollers; set provisioned_pollers too."
   }
 
-  # Fewer pollers never reach N, and the run would measure something else than it says. The rule stands here and not with
-  # provisioned_pollers, because the rules of two variables can't refer to each other.
+  # Fewer pollers never reach N, and the run wouldn't measure what it claims. The rule is here and not at provisioned_pollers,
+  # because the rules of two variables can't refer to each other.
   validation {
     condition     = var.provisioned_pollers == null ? true : var.provisioned_pollers.maximum * local.rules.concurrency_value.shared.per_poller >= var.concurrency_value
     error_message = "concurrency_value = ${var.concurrency_value}: needs provisioned_pollers with a maximum of at least ${ceil(var.concurrency_value / local.rules.concurrency_value.shared.per_poller)}, because a poller makes at most ${local.rules.concurrency_value.shared.per_poller} invocations at once."
   }
 
-  # Each message empties the destination first: of two functions at once, one would delete what the other copies.
+  # Each message empties the destination first: of two functions at once, one would delete the other's copies.
   validation {
     condition     = var.experiment != "copy" || var.from_manifest || var.concurrency_value == 1
     error_message = "concurrency_value = ${var.concurrency_value}: must be 1 with experiment = copy, because each of its messages empties the destination and copies everything; set from_manifest = true to share one list among several functions."
@@ -141,8 +141,8 @@ variable "visibility_timeout_s" {
   description = "How long a received message stays hidden, in seconds, to 43200; null, and at least: 6 x timeout_s + batching_window_s."
   default     = null
 
-  # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled, and for the window
-  # beside them, in which the trigger holds what it has received (Lambda guide, services-sqs-configure).
+  # AWS asks for at least six function timeouts, so that the trigger can retry while the function is throttled, plus the batching
+  # window, in which the trigger holds received messages (Lambda guide, services-sqs-configure).
   validation {
     condition = var.visibility_timeout_s == null ? true : (
       var.visibility_timeout_s >= local.least_visibility_timeout_s &&
@@ -166,8 +166,8 @@ variable "maximum_concurrency" {
     error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: ${local.rules.maximum_concurrency.rule}; ${local.rules.maximum_concurrency.fix}."
   }
 
-  # Above the reserved concurrency the surplus would only be throttled: Lambda tries such a message again until its visibility
-  # timeout is over; then it comes back and counts as received once more (Lambda guide, services-sqs-errorhandling).
+  # Above the reserved concurrency, invocations are throttled: Lambda retries a message until its visibility timeout ends; then it
+  # comes back and counts as received again (Lambda guide, services-sqs-errorhandling).
   validation {
     condition     = var.maximum_concurrency == null ? true : var.maximum_concurrency <= max(2, var.concurrency_value)
     error_message = "maximum_concurrency = ${coalesce(var.maximum_concurrency, 0)}: must not be above concurrency_value = ${var.concurrency_value}, or above 2 with concurrency_value = 1."
@@ -196,8 +196,7 @@ variable "provisioned_pollers" {
     error_message = "provisioned_pollers = ${jsonencode(var.provisioned_pollers)}: ${local.rules.provisioned_pollers.attributes.minimum.rule}."
   }
 
-  # AWS's limit for SQS since August 2026. Providers that still have the earlier one, 2000, say so at `plan`; what a later
-  # one takes, it gets.
+  # AWS's limit for SQS since August 2026. Older providers have the earlier limit of 2000 and say so at `plan`.
   validation {
     condition = var.provisioned_pollers == null ? true : (
       var.provisioned_pollers.maximum >= local.rules.provisioned_pollers.attributes.maximum.least &&
@@ -266,7 +265,7 @@ variable "ephemeral_storage_mb" {
     error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: ${local.rules.ephemeral_storage_mb.rule}."
   }
 
-  # 64 MB: room for the file system's own blocks and whatever else the runtime puts there.
+  # 64 MB: room for the file system's blocks and files of the runtime.
   validation {
     condition     = coalesce(var.ephemeral_storage_mb, local.defaults.ephemeral_storage_mb) >= local.in_tmp.mb + local.rules.ephemeral_storage_mb.shared.beside_contents_mb
     error_message = "ephemeral_storage_mb = ${jsonencode(var.ephemeral_storage_mb)}: must be at least ${local.in_tmp.what} + ${local.rules.ephemeral_storage_mb.shared.beside_contents_mb} = ${local.in_tmp.mb + local.rules.ephemeral_storage_mb.shared.beside_contents_mb}, or it doesn't fit into /tmp; null means ${local.defaults.ephemeral_storage_mb}."

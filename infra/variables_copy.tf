@@ -1,4 +1,4 @@
-# What the two copy experiments have: one Lambda or many (copy), and hosts (copy_host).
+# Variables of both copy experiments: with one Lambda or many (copy), and with hosts (copy_host).
 
 variable "object_count" {
   type        = number
@@ -13,7 +13,7 @@ variable "object_count" {
     error_message = "object_count = ${jsonencode(var.object_count)}: ${local.rules.object_count.rule}."
   }
 
-  # One folder an hour. Invalid dates fail in their own variables; more hours than timeadd can count don't fit.
+  # One folder an hour. Invalid dates fail in their own variables; more hours than timeadd can count are too many.
   validation {
     condition = !local.from_manifest || !can(timecmp(local.first_hour, local.last_day)) ? true : try(timecmp(
       timeadd(local.first_hour, "${ceil(coalesce(var.object_count, local.copy_defaults.object_count) / var.objects_per_folder)}h"),

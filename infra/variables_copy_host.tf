@@ -1,4 +1,4 @@
-# What the copy by hosts alone has.
+# Variables of the copy by hosts alone.
 
 variable "instance_type" {
   type        = string

@@ -1,4 +1,4 @@
-# What the download experiment alone has.
+# Variables of the download experiment alone.
 
 variable "s3_file_name" {
   type        = string
@@ -6,7 +6,7 @@ variable "s3_file_name" {
   default     = "sample_large_file.dat"
   nullable    = false
 
-  # The key goes into the function's policy, where * ? and $ would widen what it may read.
+  # The key is part of the function's policy, where * ? and $ would allow more objects.
   validation {
     condition = (
       can(regex(local.rules.s3_file_name.matches, var.s3_file_name)) &&
@@ -65,7 +65,7 @@ variable "range_part_mb" {
   default     = 16
   nullable    = false
 
-  # Smaller ones pass the 5,500 GETs a second that S3 grants a prefix, as soon as hundreds of functions ask for them.
+  # With smaller ranges, hundreds of functions exceed the 5,500 GETs a second that S3 grants a prefix.
   validation {
     condition = (
       var.range_part_mb >= local.rules.range_part_mb.least && var.range_part_mb <= local.rules.range_part_mb.most &&

@@ -1,4 +1,4 @@
-# What the storage class experiment alone has.
+# Variables of the storage class experiment alone.
 
 variable "operation" {
   type        = string
@@ -34,7 +34,7 @@ variable "zone_id" {
     error_message = "zone_id = ${jsonencode(var.zone_id)}: ${local.rules.zone_id.rule}."
   }
 
-  # Also what null means: a region may have none.
+  # Also for null: a region may have no such zone.
   validation {
     condition     = var.experiment != "express" || contains(local.zones_of_the_region, coalesce(var.zone_id, local.first_zone_id))
     error_message = "zone_id = ${jsonencode(var.zone_id)}: must be one of the zones of ${var.region} with S3 Express One Zone: ${coalesce(join(", ", local.zones_of_the_region), "there are none, choose another region")}; add a newer zone to infra/express_zones.json."
@@ -67,7 +67,7 @@ variable "scan_limit_mb" {
   default     = 20000
   nullable    = false
 
-  # 10 MiB is Athena's own least; 10 TiB cost about 50 USD.
+  # 10 MiB is Athena's minimum; 10 TiB cost about 50 USD.
   validation {
     condition = (
       var.scan_limit_mb >= local.rules.scan_limit_mb.least && var.scan_limit_mb <= local.rules.scan_limit_mb.most &&
@@ -83,7 +83,7 @@ variable "query_limit_s" {
   default     = 600
   nullable    = false
 
-  # 1800 is what Athena gives a query unless an account has asked for more (Athena User Guide, "Service Quotas").
+  # 1800 is Athena's default limit of a query (Athena User Guide, "Service Quotas").
   validation {
     condition = (
       var.query_limit_s >= local.rules.query_limit_s.least && var.query_limit_s <= local.rules.query_limit_s.most &&

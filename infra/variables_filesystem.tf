@@ -1,4 +1,4 @@
-# What the file system experiment alone has.
+# Variables of the file system experiment alone.
 
 variable "storage" {
   type        = string
@@ -58,7 +58,7 @@ variable "small_files" {
   default     = 1000
   nullable    = false
 
-  # Their keys have five digits.
+  # The files' keys have five digits.
   validation {
     condition = (
       var.small_files >= local.rules.small_files.least && var.small_files <= local.rules.small_files.most &&

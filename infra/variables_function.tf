@@ -1,4 +1,4 @@
-# What the function experiment alone has.
+# Variables of the function experiment alone.
 
 variable "package" {
   type        = string

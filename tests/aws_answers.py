@@ -1,5 +1,4 @@
-"""Recorded answers of AWS (tests/data/aws_answers/services.json), and a client that gets one of
-them."""
+"""Recorded answers of AWS (tests/data/aws_answers/services.json), and clients that get them."""
 
 import io
 import json
@@ -18,7 +17,7 @@ ANSWERS = {
     )
 }
 KEYS = {"region_name": "us-east-1", "aws_access_key_id": "test", "aws_secret_access_key": "test"}
-# Of an answer of S3, what stands in its head.
+# Members of an S3 answer that are headers.
 HEADS = {
     "ETag": "ETag",
     "ContentLength": "content-length",
@@ -45,7 +44,7 @@ def recorded(name):
 
 
 def answering(service, name):
-    """A client of boto3's, which tries once, to whose calls AWS answers as recorded."""
+    """A boto3 client without retries whose calls get the recorded answer."""
     client = boto3.client(service, config=Config(retries={"total_max_attempts": 1}), **KEYS)
     status, headers, body = wire(name)
     client.meta.events.register(
@@ -71,14 +70,11 @@ def wire(name):
     body = {"message": answer["message"], **more}
     if service == "lambda":
         return status, {"x-amzn-errortype": answer["code"]}, json.dumps(body).encode()
-    # Of SQS: the name of the JSON protocol in the body, that of its predecessor in the head.
+    # SQS has the JSON protocol's name in the body and the older protocol's in a header.
     modern = answer.get("QueryErrorCode", answer["code"])
     headers = {"x-amzn-query-error": f"{answer['code']};Sender"} if service == "sqs" else {}
-    return (
-        status,
-        headers,
-        json.dumps({"__type": f"com.amazonaws.{service}#{modern}", **body}).encode(),
-    )
+    text = json.dumps({"__type": f"com.amazonaws.{service}#{modern}", **body})
+    return status, headers, text.encode()
 
 
 def _of_s3(operation, answer):
@@ -102,7 +98,7 @@ def _of_s3(operation, answer):
 
 
 def _xml(name, value):
-    """An element with members, one for each item of a list."""
+    """An XML element with its members, or one element for each item of a list."""
     if isinstance(value, list):
         return b"".join(_xml(name, item) for item in value)
     inside = (
@@ -115,8 +111,7 @@ def _xml(name, value):
 
 
 def same_but_names(recorded_text, text):
-    """Whether a text is the recorded one, whatever stands for <its placeholders>."""
+    """Whether a text matches the recorded one, with any text for <its placeholders>."""
     pattern = re.sub(r"<[\w:-]+>|111111111111", "\0", recorded_text)
-    return (
-        re.fullmatch(re.escape(pattern).replace("\0", ".+").replace("\\.+", ".+"), text) is not None
-    )
+    pattern = re.escape(pattern).replace("\0", ".+").replace("\\.+", ".+")
+    return re.fullmatch(pattern, text) is not None

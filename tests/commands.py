@@ -1,5 +1,4 @@
-"""The commands that the documents show: what the tests of the documents parse and the release check
-types."""
+"""The commands in the documents, which tests parse and the release check runs."""
 
 import re
 import shlex
@@ -13,14 +12,14 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 
 @dataclass(frozen=True)
 class Command:
-    """One command of a block in `document`, without its comment; `text` is on one line."""
+    """A command of a block in `document`, as one line without its comment."""
 
     document: str
     text: str
 
     @property
     def words(self) -> list[str]:
-        """Its words; the first is the program, `stampede` wherever it lies."""
+        """Its words; the first is the program's name without its folder."""
         words = shlex.split(self.text)
         return [Path(words[0]).name, *words[1:]]
 

@@ -1,4 +1,4 @@
-"""What all tests share: a state folder of their own, and no way to a real AWS account."""
+"""For all tests: their own state folder, and no access to a real AWS account."""
 
 import functools
 import gc
@@ -10,7 +10,7 @@ import botocore.session
 import hypothesis
 from xdist.scheduler import LoadFileScheduling
 
-# Before anything of the project is imported: the emulator of the tests is never the user's own.
+# Set before any import of the project: tests never use the user's own emulator.
 STATE = tempfile.TemporaryDirectory(prefix="stampede-tests-")  # goes with the process
 os.environ["STAMPEDE_STATE_DIR"] = STATE.name
 for name in [name for name in os.environ if name.startswith("AWS_") and name != "AWS_CA_BUNDLE"]:
@@ -18,29 +18,27 @@ for name in [name for name in os.environ if name.startswith("AWS_") and name != 
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
 os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
 
-# What is imported and collected stays to the end; see pytest_collection_finish.
+# Imported and collected objects stay until the end; see pytest_collection_finish.
 gc.disable()
 
-# A third of the processor time of Terraform and its provider goes into garbage that would be gone
-# in seconds anyway.
+# Terraform and its provider live for seconds, and spend a third of them on garbage collection.
 os.environ.setdefault("GOGC", "400")
 
-# What the tests build in Go is compiled once: other flags would compile the AWS SDK again, a minute
-# of a processor.
+# The same flags for all Go builds of the tests: others would compile the AWS SDK again, a minute of
+# CPU time.
 os.environ |= {"CGO_ENABLED": "0", "GOFLAGS": "-trimpath"}
 
-# A shell that starts the tests in the background may have them ignore Ctrl-C, `nohup` a closed
-# terminal, and every process that they start with them; the tests of interruptions need both.
+# Tests of interruptions and their processes need both signals, but a shell that runs tests in the
+# background may ignore Ctrl-C, and `nohup` a closed terminal.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# Most of what a client costs is reading its service's model from JSON, for every session again. The
-# sessions of the tests share one reader, as the clients of one session do.
+# Each boto3 session reads the services' models from JSON again, the main cost of a client. The
+# tests' sessions share one loader.
 botocore.session.create_loader = functools.cache(botocore.session.create_loader)
 
-# `make test` runs the same examples everywhere and every time; chance has its own place, `make
-# fuzz`. What goes by the clock in Hypothesis is off, for a busy machine may miss any time; pytest's
-# timeout ends what hangs.
+# `make test` always runs the same examples; `make fuzz` draws others. Hypothesis has no deadlines,
+# which a busy machine might miss; pytest's timeout ends tests that hang.
 UNTIMED = {
     "deadline": None,
     "suppress_health_check": [hypothesis.HealthCheck.too_slow],
@@ -51,13 +49,12 @@ hypothesis.settings.register_profile("fuzz", max_examples=200, print_blob=True, 
 hypothesis.settings.load_profile("stampede")
 
 
-# What takes long to put up is put up once: the files that name one of these are run by one worker,
-# as if they were one.
+# Slow fixtures are set up once: a single worker runs all files that use one of these.
 PUT_UP_ONCE = ("tests.terraform.deployed", "local_stack")
 
 
 class FilesTogether(LoadFileScheduling):
-    """Hands out whole files, and together those that share what is put up."""
+    """Schedules whole files, and files with a common slow fixture together."""
 
     def __init__(self, config, log=None):
         super().__init__(config, log)
@@ -73,16 +70,15 @@ def _scope(path, file):
 
 
 def pytest_collection_finish():
-    """What was imported and collected stays to the end: the collector needn't look through all of
-    it again and again, which took a fifth of the processor time of the tests of reports and
-    simulations."""
+    """Exclude imported and collected objects from garbage collection, which took a fifth of the CPU
+    time of tests of reports and simulations."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
 
 
 def pytest_unconfigure():
-    """Else what DuckDB keeps isn't taken down with the interpreter, and it says so."""
+    """Let go of DuckDB's objects before the interpreter ends, or it prints an error."""
     gc.unfreeze()
 
 

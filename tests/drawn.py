@@ -1,10 +1,9 @@
-"""`python -m tests.drawn [RUN ...]`: what README and docs/ show of runs and of the model, anew.
+"""`python -m tests.drawn [RUN ...]` updates the tables of runs and the model in README and docs/.
 
-Tables of measured runs, each of a sweep with its defaults, whose folders are named once and stored
-in docs/measured.json (`make measured FOLDERS="results/A results/B"`); what `stampede simulate`
-prints; and every published figure beside the model's. The peer of that is what was published: each
-row is a cell, whose coordinates go the way of `stampede simulate`, from the first message of the
-flood to its last record.
+There are tables of measured runs, of sweeps with their defaults, kept in docs/measured.json (`make
+measured FOLDERS="results/A results/B"`); outputs of `stampede simulate`; and the published figures
+next to the model's, for which each published row is a cell that the model floods from the first
+message to the last record.
 """
 
 import io
@@ -38,20 +37,19 @@ from stampede.tables import markdown
 from tests.commands import DOCUMENTS, ROOT
 
 MEASURED = ROOT / "docs" / "measured.json"
-# A block below `table: EXPERIMENT PATTERN` has the measured rows in which the regular expression is
-# found, each with the published row below it; one below `simulate: ARGUMENTS` a prediction.
+# A block after `table: EXPERIMENT PATTERN` has the measured rows that match the regular expression,
+# each with its published row; a block after `simulate: ARGUMENTS` has a prediction.
 BLOCK = re.compile(r"(?ms)^(<!-- (table|simulate): (\S+) ?(.*?) -->\n```\n).*?^```$")
 PUBLISHED = re.compile(r"(?s)(<!-- published -->\n\n).*?(\n\n<!-- end of published -->)")
-# Messages per N behind a published figure, where it isn't what the experiment sends.
+# Messages per N of a published figure, if they differ from the experiment's.
 MESSAGES = {"filesystem_large": 10, "filesystem_small": 10}
-# Operations behind each of the model's averages: small floods are carried out several times, FLOODS
-# at most.
+# Operations for each of the model's averages: small floods are repeated, at most FLOODS times.
 OPERATIONS, FLOODS = 300, 30
 HEADS = ("experiment", "cell", "published", "model", "difference")
 
 
 def drawn(text: str) -> str:
-    """A page with all that it shows made anew."""
+    """A page with its blocks updated."""
 
     def block(match: re.Match[str]) -> str:
         opening, kind, experiment, rest = match.groups()
@@ -64,12 +62,12 @@ def drawn(text: str) -> str:
 
 
 def measured() -> dict[str, dict]:
-    """What is stored of runs, by experiment."""
+    """The stored time and table of a run, by experiment."""
     return json.loads(MEASURED.read_text())
 
 
 def excerpt(table: list[str], pattern: str) -> str:
-    """The head of `table` and the rows that `pattern` chooses."""
+    """The head of `table` and its rows that match `pattern`."""
     rule = next(number for number, line in enumerate(table) if line.startswith("─"))
     shown, chosen = table[: rule + 1], False
     for line in table[rule + 1 :]:
@@ -81,7 +79,7 @@ def excerpt(table: list[str], pattern: str) -> str:
 
 
 def prediction(*arguments: str) -> str:
-    """What `stampede simulate` prints up to the end of its table."""
+    """The output of `stampede simulate` up to the end of its table."""
     os.environ["COLUMNS"] = "200"
     with redirect_stdout(io.StringIO()) as printed, redirect_stderr(printed):
         stampede(["simulate", *arguments])
@@ -90,7 +88,7 @@ def prediction(*arguments: str) -> str:
 
 
 def store(folders: list[Path]) -> None:
-    """Keep the time and the table of each run."""
+    """Store the time and the table of each run."""
     stored = measured()
     for folder in folders:
         run = json.loads((folder / "run.json").read_text())
@@ -113,7 +111,7 @@ def _output(*command: str) -> str:
 
 
 def run_folders(arguments: list[str]) -> list[Path]:
-    """The folders of runs. Ends the program with a line where one isn't that of a finished run."""
+    """The folders of finished runs; exits with a line of error for any other."""
     folders = [Path(argument).resolve() for argument in arguments]
     for folder in folders:
         try:
@@ -126,7 +124,7 @@ def run_folders(arguments: list[str]) -> list[Path]:
 
 
 class Compared(NamedTuple):
-    """One published figure beside the model's, both in `unit`."""
+    """A published figure and the model's, both in `unit`."""
 
     cell: Cell
     published: float
@@ -135,13 +133,13 @@ class Compared(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """The model's, relative to the published one."""
+        """The model's difference, relative to the published figure."""
         return self.model / self.published - 1
 
 
 @cache
 def compared(name: str) -> list[tuple[Published, list[Compared]]]:
-    """Every published table of the experiment `name`, which has a model, row by row."""
+    """The published tables of the experiment `name`, with the model's figures by row."""
     experiment = EXPERIMENTS[name]
     rows = [(cell.published, _beside(experiment, cell)) for cell in every_cell(experiment)]
     return [
@@ -160,8 +158,8 @@ def _beside(experiment: Experiment, row: PublishedCell) -> Compared:
 
 
 def average_s(experiment: Experiment, row: PublishedCell) -> float:
-    """The model's mean seconds of an operation in a published cell: by a flood, but where what was
-    published is one program's runs, one after the other."""
+    """The model's mean seconds of an operation in a published cell, from a flood, or alone if one
+    program's successive runs were published."""
     parameters = parameters_of(experiment)
     each = MESSAGES.get(row.published.file, experiment.messages_per_concurrency)
     coordinates = [
@@ -186,8 +184,7 @@ def average_s(experiment: Experiment, row: PublishedCell) -> float:
 
 
 def published_table() -> str:
-    """A row for each published figure: the axes on which those of its table differ, and both
-    figures."""
+    """A row for each published figure: the axes that vary in its table, and both figures."""
     return "\n".join(markdown(HEADS, [*_published_rows()], texts=HEADS[:2]))
 
 

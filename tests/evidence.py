@@ -1,7 +1,7 @@
-"""Writes docs/evidence.md, the page of what Stampede assumes of AWS and what proves it, from
+"""Writes docs/evidence.md, Stampede's assumptions about AWS and their proofs, from
 docs/evidence.toml.
 
-`python -m tests.evidence` (make evidence); tests/unit/test_evidence.py tells whether it is current.
+`python -m tests.evidence` (make evidence); tests/unit/test_evidence.py checks that it is current.
 """
 
 import tomllib
@@ -19,21 +19,20 @@ AWS_PAGES = "https://docs.aws.amazon.com/"
 
 
 def kind(row: Mapping[str, Any]) -> str:
-    """What the proof of an assumption is."""
+    """The kind of an assumption's proof."""
     return next((name for name in PROOFS if row.get(name)), "nothing")
 
 
 def is_open(row: Mapping[str, Any]) -> bool:
-    """Whether something of it isn't proven."""
+    """Whether any part of it isn't proven."""
     return "open" in row or kind(row) in ("reported", "nothing")
 
 
 def page() -> str:
     """The whole page."""
     rows = BOOK["assumption"]
-    recorded, documented, reported, nothing = (
-        sum(kind(row) == name for row in rows) for name in (*PROOFS, "nothing")
-    )
+    kinds = [kind(row) for row in rows]
+    recorded, documented, reported, nothing = map(kinds.count, (*PROOFS, "nothing"))
     counts = (
         f"Of {len(rows)} assumptions, {recorded} rest on recorded answers, {documented} on AWS's "
         f"documentation alone, {reported} on what others report, and {nothing} on nothing yet."
@@ -60,11 +59,8 @@ def _assumption(row: Mapping[str, Any]) -> str:
 
 
 def _proof(row: Mapping[str, Any]) -> str:
-    proofs = (
-        [f"recorded: {', '.join(f'`{name}`' for name in row['recorded'])}"]
-        if row.get("recorded")
-        else []
-    )
+    recorded = ", ".join(f"`{name}`" for name in row.get("recorded", ()))
+    proofs = [f"recorded: {recorded}"] if recorded else []
     proofs += [f"[documented]({AWS_PAGES}{path})" for path in row.get("documented", ())]
     proofs += [f"[reported]({url})" for url in row.get("reported", ())]
     return ", ".join(proofs) or "nothing yet"

@@ -1,9 +1,8 @@
-"""`make test-often RUNS=12 BUSY=2`: the whole suite again and again, to see which tests depend on
-luck.
+"""`make test-often RUNS=12 BUSY=2` repeats the whole suite to find flaky tests.
 
-Every second run has BUSY endless loops beside it. A failure stops nothing. Each run's output goes
-into a file below .stampede/test-often/; on stdout there is a line a run, and at the end how often
-each test failed.
+Every second run competes with BUSY endless loops. Failures don't stop it. Each run's output goes
+to a file in .stampede/test-often/; stdout gets a line for each run, and at the end the number of
+failures of each test.
 """
 
 import re
@@ -15,13 +14,12 @@ from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# One that is left alone, because this program was killed, ends by itself.
+# A loop ends by itself if this program is killed.
 BUSY_LOOP = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
 
 
 def run_often(runs: int, busy: int, command: list[str], folder: Path) -> Counter:
-    """Carry `command` out `runs` times and print a line about each; the number of failures by
-    test."""
+    """Run `command` `runs` times, print a line for each, and return the failures by test."""
     folder.mkdir(parents=True)
     failures = Counter()
     print(f"logs: {folder}\n run  beside  seconds  status", flush=True)
@@ -44,7 +42,7 @@ def run_often(runs: int, busy: int, command: list[str], folder: Path) -> Counter
 
 
 def failed_tests(text: str) -> list[str]:
-    """The tests that pytest's summary at the end of a run names."""
+    """The failed tests in pytest's summary at the end of a run."""
     return re.findall(r"(?m)^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text)
 
 

@@ -1,10 +1,9 @@
-"""Types the commands of README, CONTRIBUTING and docs/ in a fresh clone: `make release-check`,
-about 40 minutes.
+"""Runs the commands of README, CONTRIBUTING and docs/ in a fresh clone (`make release-check`, about
+40 minutes).
 
-A stack that a page applies by hand is applied as `stampede emulator start --apply`. Commands that
-need AWS are parsed by tests/unit/test_documents.py and left out here. Exits with 1 if a
-command failed. An argument chooses the commands that contain it:
-`.venv/bin/python -m tests.release_check sweep`.
+`stampede emulator start --apply` replaces a stack that a page applies by hand. Commands that need
+AWS are left out; tests/unit/test_documents.py parses them. Exits with 1 if a command fails. An
+argument selects the commands that contain it: `.venv/bin/python -m tests.release_check sweep`.
 """
 
 import re
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from tests.commands import ROOT, Command, every_command
 
-# What isn't typed: other programs and what takes too long, and what needs AWS or a run on it.
+# Commands that are left out: other programs, slow ones, and those that need AWS or a run on it.
 BY_HAND = re.compile(
     r"^(aws|docker|export|pipx|pre-commit|\S*python|\S*transfer)\b|--target aws|--resume|object=s3"
 )
@@ -24,8 +23,8 @@ STOP = ".venv/bin/stampede emulator stop"
 
 
 def typed(command: Command, clone: Path) -> str:
-    """What is typed in `clone` for a command of a document, the newest run in the place of the
-    names that stand there for one and its files; empty where nothing is."""
+    """The command to run in `clone`, with the newest run in place of the document's placeholders;
+    "" for a command that is left out."""
     text = re.sub(r"^(\.venv/bin/)?stampede", ".venv/bin/stampede", command.text)
     is_of_aws = command.document == "server_side_proof.md" or BY_HAND.search(text)
     if is_of_aws or (text.startswith("make") and text not in MADE):
@@ -46,7 +45,7 @@ def typed(command: Command, clone: Path) -> str:
 
 
 def run(text: str, clone: Path) -> bool:
-    """Type it; whether that succeeded."""
+    """Run a command, and return whether it succeeded."""
     bash = ["bash", "-o", "pipefail", "-c", text]
     done = subprocess.run(bash, cwd=clone, capture_output=True, text=True, timeout=3600)
     if done.returncode:
@@ -66,7 +65,7 @@ def main(chosen: str = "") -> int:
                 text = typed(command, clone)
                 print(f"{command.document}: {text or f'{command.text}  (by hand)'}", flush=True)
                 if " sweep " in text:
-                    run(STOP, clone)  # a sweep leaves a stack alone that was applied by hand
+                    run(STOP, clone)  # a sweep keeps a stack that was applied by hand
                 if text and not run(text, clone):
                     failed.append(command.text)
         finally:

@@ -1,6 +1,6 @@
 """Terraform's AWS provider as one process for many commands.
 
-A `terraform apply` starts it four times, and half of its processor time goes into that.
+A `terraform apply` starts it four times, which takes half of its CPU time.
 """
 
 import contextlib
@@ -13,11 +13,9 @@ from pathlib import Path
 def running_provider(
     infra: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[dict[str, str]]:
-    """The AWS provider of an initialised `infra` as a process that Terraform finds running, by
-    these settings.
+    """Run the AWS provider of an initialised `infra`; yields settings that lead Terraform to it.
 
-    It has the account of `environment`, else of this process: Terraform's own account doesn't reach
-    it.
+    The provider uses the account of `environment`, by default this process's, and not Terraform's.
     """
     providers = infra / ".terraform/providers"
     [program] = providers.glob("*/hashicorp/aws/*/*/terraform-provider-aws*")

@@ -1,4 +1,4 @@
-# The copy by functions, against an AWS that only answers with made-up ids (download.tftest.hcl says who compares it).
+# The copy by functions, against a mocked AWS with made-up ids (see download.tftest.hcl).
 
 mock_provider "aws" {
   mock_data "aws_caller_identity" { defaults = { account_id = "123456789012" } }

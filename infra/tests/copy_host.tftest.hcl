@@ -1,10 +1,10 @@
-# The copy by hosts, against an AWS that only answers with made-up ids (download.tftest.hcl says who compares it).
+# The copy by hosts, against a mocked AWS with made-up ids (see download.tftest.hcl).
 
 mock_provider "aws" {
   mock_data "aws_caller_identity" { defaults = { account_id = "123456789012", arn = "arn:aws:sts::123456789012:assumed-role/deployer/session" } }
   mock_data "aws_partition" { defaults = { partition = "aws" } }
   mock_data "aws_availability_zones" { defaults = { names = ["us-east-1a", "us-east-1b", "us-east-1c"] } }
-  # The first zone has none of the type.
+  # The first zone doesn't have the type.
   mock_data "aws_ec2_instance_type_offerings" { defaults = { locations = ["us-east-1c", "us-east-1b"] } }
   mock_resource "aws_cloudwatch_log_group" { defaults = { arn = "arn:aws:logs:us-east-1:123456789012:log-group:made-up" } }
   mock_resource "aws_cloudwatch_log_delivery_destination" { defaults = { arn = "arn:aws:logs:us-east-1:123456789012:delivery-destination:made-up" } }

@@ -1,5 +1,5 @@
-# The whole deployment, against an AWS that only answers with made-up ids: tests/terraform/test_deployment.py runs these and compares
-# what is put up with tests/data/infra. The runs with Go and with the CRT need what `make functions` builds.
+# The whole deployment, against a mocked AWS with made-up ids: tests/terraform/test_deployment.py runs these and compares the
+# resources with tests/data/infra. Runs with Go and the CRT need the builds of `make functions`.
 
 mock_provider "aws" {
   mock_data "aws_caller_identity" { defaults = { account_id = "123456789012" } }
@@ -29,7 +29,7 @@ run "five_hundred_with_the_crt" {
   }
 }
 
-# As many as provider 6.34 accepts, with ten invocations at once a poller.
+# The maximum of provider 6.34, with ten concurrent invocations a poller.
 run "provisioned_pollers_and_go_into_memory" {
   variables {
     concurrency_value    = 20000
@@ -71,7 +71,7 @@ run "go_on_arm" {
   }
 }
 
-# One permission to read it and one to decrypt it through S3 alone; nothing of its bucket is managed.
+# One permission to read the object and one to decrypt it only through S3; its bucket isn't managed.
 run "an_object_of_the_users_own" {
   variables {
     s3_bucket_name     = "my-own"

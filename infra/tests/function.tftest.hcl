@@ -1,4 +1,4 @@
-# The user's own function, against an AWS that only answers with made-up ids (download.tftest.hcl says who compares it).
+# The user's own function, against a mocked AWS with made-up ids (see download.tftest.hcl).
 
 mock_provider "aws" {
   mock_data "aws_caller_identity" { defaults = { account_id = "123456789012" } }
@@ -29,7 +29,7 @@ run "with_everything_that_is_the_users" {
   }
 }
 
-# Somebody's program for provided.al2023: a folder that holds a bootstrap, and a zip.
+# A user's program for provided.al2023: a folder with a bootstrap, and a zip.
 run "a_program_in_a_folder" {
   variables {
     runtime      = "provided.al2023"

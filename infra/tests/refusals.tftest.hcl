@@ -1,6 +1,6 @@
-# Bad texts, and values that don't go together, are refused before anything is planned. Values that don't depend on each other
-# share a run. tests/terraform/test_configuration.py adds runs that break each bound and each choice of rules*.json, runs all of
-# them without expect_failures and reads the messages: each must give the variable's name, its value and the rule.
+# Bad texts and bad combinations of values are refused before a plan. Independent values share a run.
+# tests/terraform/test_configuration.py adds runs that break each bound and choice of rules*.json, and runs all without
+# expect_failures: each message must give the variable's name, its value and the rule.
 
 mock_provider "aws" {
   mock_resource "aws_iam_role" {
@@ -133,7 +133,7 @@ run "reserved_folders_accents" {
   ]
 }
 
-# The download takes none of these, and there are no access logs in China.
+# The download supports none of these, and China has no access logs.
 run "what_another_experiment_has" {
   command = plan
 
@@ -204,7 +204,7 @@ run "other_words_and_names" {
   ]
 }
 
-# N above 1000, a visibility timeout below 6 x the function's, and a /tmp below the object + 64 MB: all one step too far.
+# N above 1000, a visibility timeout below 6 x the function's, and a /tmp below the object + 64 MB, all by one step.
 run "n_above_1000_without_pollers" {
   command = plan
 
@@ -227,7 +227,7 @@ run "n_above_1000_without_pollers" {
   ]
 }
 
-# The object doesn't fit: reported for the storage, at its default. Of an object of the user's own there are no access logs.
+# The object doesn't fit: reported for the storage, at its default. A user's own object has no access logs.
 run "a_cap_above_n_and_days_in_the_wrong_order" {
   command = plan
 
@@ -271,7 +271,7 @@ run "a_cap_together_with_pollers" {
   ]
 }
 
-# One MB less than the object and what the function needs besides; and /tmp, which isn't used then, may be as small as it is.
+# One MB less than the object and the function need. The unused /tmp may be this small.
 run "an_object_larger_than_the_memory" {
   command = plan
 
@@ -288,7 +288,7 @@ run "an_object_larger_than_the_memory" {
   ]
 }
 
-# Nor is the file system there to be mounted.
+# Nor does the file system exist to be mounted.
 run "a_large_file_that_does_not_fit" {
   command = plan
 
@@ -351,7 +351,7 @@ run "one_object_more_than_fits_into_the_folders" {
   ]
 }
 
-# And which have another processor.
+# Types with another processor.
 run "hosts_whose_own_count_does_not_fit_into_a_leap_year" {
   command = plan
 

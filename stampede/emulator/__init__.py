@@ -1,2 +1,1 @@
-"""The embedded local AWS, and the Terraform providers for places where the Terraform Registry
-doesn't answer."""
+"""The embedded local AWS, and Terraform providers where the Terraform Registry doesn't answer."""

@@ -1,9 +1,8 @@
-"""Where Athena of the embedded AWS (MiniStack, on DuckDB) does otherwise than AWS's: mended, or
-refused by name.
+"""Corrects the Athena of the embedded AWS (MiniStack, on DuckDB) where it differs from AWS's.
 
-Refused is every statement but counts, sums and extremes over one table with its partitions given:
-of those it was seen that DuckDB answers as Athena does. Scan limits of a workgroup aren't enforced,
-because nothing tells the bytes scanned.
+It accepts counts, sums and extremes over one table with its partitions given, for which DuckDB was
+seen to answer as Athena does, and refuses every other statement. A workgroup's scan limit isn't
+enforced: MiniStack doesn't measure the bytes scanned.
 """
 
 from __future__ import annotations
@@ -22,13 +21,6 @@ _QUERY = re.compile(
     rf"( WHERE (?P<where>{_CONDITION}( AND {_CONDITION})*))?",
     re.I,
 )
-# What MiniStack makes up, where AWS measures.
-_UNKNOWN = (
-    "DataScannedInBytes",
-    "QueryQueueTimeInMillis",
-    "QueryPlanningTimeInMillis",
-    "ServiceProcessingTimeInMillis",
-)
 _REFUSED = (
     "the embedded Athena doesn't support this query: it takes SELECT count(*), sum, min or max of "
     "columns, each AS a name, FROM one table WHERE its partition keys = 'text' joined by AND"
@@ -40,15 +32,15 @@ _CONSTRAINT = (
 
 
 def behave() -> None:
-    """Let Athena of MiniStack in this process behave as AWS's where it doesn't by itself."""
+    """Patch the Athena of MiniStack in this process to behave as AWS's."""
     athena._start_query_execution = _starting_once(athena._start_query_execution)
     athena._execute_query = _executing(athena._execute_query)
     athena._table_relation = _reading(athena._table_relation)
 
 
 def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
-    """Refuse what can't be answered; a repeat of a ClientRequestToken gives the first one's id and
-    runs nothing."""
+    """Refuse unsupported queries; a repeated ClientRequestToken returns the first execution's id
+    and runs nothing."""
     begun: dict[str, tuple] = {}
 
     def start_once(data: dict[str, Any]) -> tuple:
@@ -68,7 +60,7 @@ def _starting_once(start: Callable[[dict], tuple]) -> Callable[[dict], tuple]:
 
 
 def _executing(execute: Callable) -> Callable:
-    """Fail what AWS fails and DuckDB answers; say no statistics that nobody measured."""
+    """Fail queries that AWS fails and DuckDB answers; leave out made-up statistics."""
 
     async def execute_as_aws(query_id: str, query: str, database: str, *more: Any) -> None:
         execution = athena._executions[query_id]
@@ -76,19 +68,19 @@ def _executing(execute: Callable) -> Callable:
             execution["Status"] |= {"State": "FAILED", "StateChangeReason": reason}
         else:
             await execute(query_id, query, database, *more)
-        statistics = {
-            name: value for name, value in execution["Statistics"].items() if name not in _UNKNOWN
-        }
-        execution["Statistics"] = statistics | {
-            "TotalExecutionTimeInMillis": statistics["EngineExecutionTimeInMillis"]
+        # MiniStack makes up the other statistics.
+        engine_ms = execution["Statistics"]["EngineExecutionTimeInMillis"]
+        execution["Statistics"] = {
+            "EngineExecutionTimeInMillis": engine_ms,
+            "TotalExecutionTimeInMillis": engine_ms,
         }
 
     return execute_as_aws
 
 
 def _reading(relation_of: Callable[[dict, list], str]) -> Callable[[dict, list], str]:
-    """Read JSON by the table's columns, as Athena does: to find columns out, DuckDB opens all
-    objects at once and sets 32 MiB aside for each, which some hundred objects exhaust."""
+    """Read JSON by the table's columns, as Athena does: to detect columns, DuckDB opens all objects
+    at once and reserves 32 MiB for each, so a few hundred objects exhaust memory."""
 
     def relation(table: dict[str, Any], files: list[str]) -> str:
         columns = table["StorageDescriptor"].get("Columns")
@@ -105,16 +97,15 @@ def _reading(relation_of: Callable[[dict, list], str]) -> Callable[[dict, list],
 
 
 def _parts(query: str) -> tuple[str, set[str]] | None:
-    """Table and partition keys of a query of the form that is answered; None for any other."""
+    """Table and partition keys of a supported query; None for any other."""
     match = _QUERY.fullmatch(" ".join(query.split()))
-    return (
-        (match["table"], set(re.findall(r"(\w+) ?= ?'", match["where"] or ""))) if match else None
-    )
+    if match is None:
+        return None
+    return match["table"], set(re.findall(r"(\w+) ?= ?'", match["where"] or ""))
 
 
 def _why_it_fails(query: str, database: str) -> str:
-    """Why AWS ends the query as FAILED, or nobody knows what it does; "" where DuckDB's word is
-    enough."""
+    """Why AWS ends the query as FAILED, or what isn't supported; "" where DuckDB decides."""
     name, keys = _parts(query)
     table = glue._tables.get(f"{database}/{name}")
     if table is None:
@@ -122,8 +113,7 @@ def _why_it_fails(query: str, database: str) -> str:
     partitions = [key["Name"] for key in table.get("PartitionKeys") or []]
     if other_columns := keys.difference(partitions):
         return f"NOT_SUPPORTED: {_REFUSED}; {', '.join(other_columns)} isn't a partition key"
-    # Partitions of the type "injected" are known from the query alone (Athena User Guide, dynamic
-    # ID partitioning).
+    # Only the query names "injected" partitions (Athena User Guide, dynamic ID partitioning).
     parameters = table.get("Parameters") or {}
     for partition in partitions if parameters.get("projection.enabled") == "true" else ():
         if parameters.get(f"projection.{partition}.type") == "injected" and partition not in keys:

@@ -1,9 +1,9 @@
 """How functions run on the embedded AWS: each environment is a process that speaks Lambda's runtime
 API.
 
-A Python function runs on AWS's own client of that API, as on AWS; one of Node.js on a client of
-ours, beside this file; a custom runtime is its own bootstrap. MiniStack serves the API and keeps
-the environments; its own workers aren't used, since they reply another way.
+MiniStack serves the API and keeps the environments. A Python function runs on AWS's own client of
+the API, a Node.js function on `start_node.mjs`, and a custom runtime is its own bootstrap.
+MiniStack's own workers aren't used: they reply in another way.
 """
 
 from __future__ import annotations
@@ -27,50 +27,46 @@ from ministack.services import lambda_svc
 from stampede.emulator import python_runtime, runtime_api
 from stampede.emulator.process import inherited
 
-# How long a function may take to begin. AWS gives it 10 s on a machine of its own; here as many
-# begin at once as may run.
+# How long a function's start may take. AWS allows 10 s on its own machine; here, up to the
+# concurrency limit start at once.
 INIT_TIMEOUT_S, EACH_S = 10.0, 2.0
-# How long MiniStack waits for a function's log line once the function has answered. Its own 0.05 s
-# are too short on a busy machine: a line that comes later is lost with the function's process, and
-# with it the record of a message. All our functions log a line for every message, so only one that
-# has a defect waits this long for nothing.
+# How long MiniStack waits for a function's log line after the answer. Its own 0.05 s is too short
+# on a busy machine: a late line is lost with the function's process, and with it the record of a
+# message. All functions here log a line for every message, so only a defect costs this wait.
 LOG_LINE_WAIT_S, LOOK_S = 5.0, 0.05
-# How many lines of an invocation are kept until it has ended. Of more, the first are lost;
-# MiniStack keeps 10,000.
+# How many lines are kept of an invocation; beyond that the first are lost. MiniStack keeps 10,000.
 MOST_LOG_LINES = 1_000_000
-# How the line of a record begins.
+# The beginning of a record's line.
 RECORD = '{"concurrency_limit"'
-# How long the runtime API waits for an event before it looks whether its function has ended.
-# MiniStack's own 0.1 s wake 500 idle functions 5,000 times a second, which takes more of a
-# processor than the work.
+# How long the runtime API waits for an event before it checks whether its function has ended.
+# MiniStack's own 0.1 s wakes 500 idle functions 5,000 times a second: more CPU time than the work.
 EVENT_WAIT_S = 2.0
-# The longest header that the runtime API takes, in bytes. Python's client sends up to 1 MiB of
-# traceback in one, which Python's server (65,536) refuses, and with it the error.
+# The longest header that the runtime API accepts, in bytes. Python's client reports an error with
+# up to 1 MiB of traceback in a header; Python's server accepts 65,536.
 MOST_HEADER_BYTES = 2 << 20
-# The most that Lambda takes as a reply, in bytes; the type and text of its refusal are Lambda's.
+# The longest reply that Lambda accepts, in bytes; type and text of the refusal are Lambda's.
 MOST_REPLY_BYTES = 6_291_556
 
 WHERE_AWS_IS = ("AWS_ENDPOINT_URL", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE")
 
-# MiniStack starts the file `bootstrap` of a folder. Ours starts the command that the function's
-# environment names.
+# MiniStack starts a folder's `bootstrap`; this one starts the command in its environment.
 LAUNCHER = """#!/bin/sh
 command=$_START
 unset _START
 cd "$LAMBDA_TASK_ROOT" && eval "exec $command"
 """
 START_NODE = Path(__file__).with_name("start_node.mjs")
-# the ending of that folder's name, which is otherwise that of the folder with the code
+# The suffix of that folder's name, after the name of the folder with the code.
 LAUNCH = "-launch"
 
 
 def run_as_lambda_does() -> None:
-    """Let MiniStack in this process run its functions so."""
+    """Have MiniStack run functions as this module describes."""
     _extract = lambda_svc._provided_runtime_code_dir
 
     def launch_folder(code_zip: bytes) -> str:
         folder = Path(_extract(code_zip) + LAUNCH)
-        # no process may begin while the file is open: it couldn't be run
+        # A file that is open for writing can't be run, so no process may start meanwhile.
         with lambda_svc._provided_code_lock:
             if not (folder / "bootstrap").exists():
                 folder.mkdir(exist_ok=True)
@@ -90,8 +86,8 @@ def run_as_lambda_does() -> None:
 
 
 def environment_of(config: dict, launch_folder: str, port: int) -> dict[str, str]:
-    """The environment variables of a function: Lambda's and its own, and of this machine's the few
-    that any program needs. `port` is that of its runtime API on loopback."""
+    """A function's environment variables: Lambda's, its own, and the few of this machine that any
+    program needs. `port` is its runtime API's on loopback."""
     code, name = Path(launch_folder.removesuffix(LAUNCH)), config["FunctionName"]
     layers, own = _layers(config), lambda_svc._runtime_env_vars(config)
     return {
@@ -119,15 +115,14 @@ def environment_of(config: dict, launch_folder: str, port: int) -> dict[str, str
 
 
 def _layers(config: dict) -> list[Path]:
-    """Where the function's layers are unpacked: Lambda merges them in /opt, the last ones over the
-    first ones."""
+    """The folders of the layers, which Lambda merges in /opt, later over earlier ones."""
     zips = [lambda_svc._resolve_layer_zip(layer) for layer in config.get("Layers", ())]
     with lambda_svc._provided_code_lock:
         return [Path(lambda_svc._docker_extracted_dir(blob, "layer")) for blob in zips if blob]
 
 
 def _start(config: dict, code: Path, layers: list[Path], own: dict[str, str]) -> dict[str, str]:
-    """What says how the function begins: its command line, and what comes with its runtime."""
+    """The variables that start the function: its command line, and those of its runtime."""
     runtime = config["Runtime"]
     if runtime.startswith("provided"):
         program = _in_layers("bootstrap", layers)
@@ -142,9 +137,8 @@ def _start(config: dict, code: Path, layers: list[Path], own: dict[str, str]) ->
             str(layer / "nodejs/node_modules") for layer in reversed(layers)
         )
     else:
-        raise lambda_runtime.ProvidedRuntimeError(
-            f"{runtime} doesn't run here", "Runtime.InvalidEntrypoint"
-        )
+        why = f"{runtime} doesn't run here"
+        raise lambda_runtime.ProvidedRuntimeError(why, "Runtime.InvalidEntrypoint")
     if wrapper := own.get("AWS_LAMBDA_EXEC_WRAPPER"):
         command = [_in_layers(wrapper.removeprefix("/opt/"), layers) or wrapper, *command]
     return {
@@ -155,70 +149,64 @@ def _start(config: dict, code: Path, layers: list[Path], own: dict[str, str]) ->
 
 
 def _python_command(handler: str, code: Path, layers: list[Path]) -> list[str | Path]:
-    """The command line of a handler in Python, with the folders that it imports from."""
+    """The command line of a Python handler, with the folders that it imports from."""
     folders = [code]
     for layer in reversed(layers):
         folders += [*layer.glob("python/lib/python*/site-packages"), layer / "python"]
-    # -P, -B: nothing from the current folder yet, and nothing written into it.
+    # -P, -B: import nothing from the current folder yet, and write nothing into it.
     return [python_runtime.interpreter(), "-P", "-B", python_runtime.START, handler, *folders]
 
 
 def _in_layers(name: str, layers: list[Path]) -> Path | None:
-    """A file of /opt, where a layer has it."""
+    """A file of /opt, or None if no layer has it."""
     return next((layer / name for layer in reversed(layers) if (layer / name).is_file()), None)
 
 
 class Environment(ProvidedWorker):
-    """An execution environment: MiniStack's, with the log that Lambda writes, and the replies that
-    Lambda takes."""
+    """MiniStack's execution environment, with the log of Lambda and its limits on replies."""
 
     def _spawn(self, init_timeout: float | None = None) -> None:
-        at_once = (
-            self.config.get("Environment", {}).get("Variables", {}).get("CONCURRENCY_LIMIT", "")
-        )
-        super()._spawn(
-            init_timeout or INIT_TIMEOUT_S + EACH_S * (int(at_once) if at_once.isdecimal() else 1)
-        )
+        variables = self.config.get("Environment", {}).get("Variables", {})
+        limit = variables.get("CONCURRENCY_LIMIT", "")
+        starts = int(limit) if limit.isdecimal() else 1
+        super()._spawn(init_timeout or INIT_TIMEOUT_S + EACH_S * starts)
         self._started = self._proc
 
     def invoke(self, event: object, request_id: str, **options: object) -> dict:
-        """Run one invocation. Its log says how the process ended where it did, in Lambda's
-        words."""
+        """Run one invocation. If the process ends, the log says how, in Lambda's words."""
         self._request_id = request_id
         options["trace_id"] = options.get("trace_id") or _not_traced()
         try:
             result = super().invoke(event, request_id, **options)
             if self._ended_before(result):
                 result = super().invoke(event, request_id, **options)
-        except (
-            ProvidedInitTimeout
-        ) as never:  # Lambda has begun it again, in the time of this invocation
+        except ProvidedInitTimeout as error:
+            # Lambda starts it again, within the timeout of this invocation.
             text = f"Task timed out after {self.config.get('Timeout', 3)}.00 seconds"
             payload = {"errorType": "Sandbox.Timedout", "errorMessage": text}
-            result = {"status": "error", "error_payload": payload, "log": str(never)}
+            result = {"status": "error", "error_payload": payload, "log": str(error)}
         kind = _error_type(result)
         lines = [result.get("log") or ""]
         if kind == "Runtime.ExitError":
-            code = self._started.wait()
-            reason = (
-                f"signal: {signal.strsignal(-code).lower()}" if code < 0 else f"exit status {code}"
-            )
-            lines.append(
-                f"RequestId: {request_id} Error: Runtime exited with error: {reason}\n{kind}"
-            )
+            status = self._started.wait()
+            reason = f"exit status {status}"
+            if status < 0:
+                reason = f"signal: {signal.strsignal(-status).lower()}"
+            error = f"Error: Runtime exited with error: {reason}"
+            lines.append(f"RequestId: {request_id} {error}\n{kind}")
         elif kind == "Sandbox.Timedout":
             text = result["error_payload"]["errorMessage"]
             lines.append(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}.000Z {request_id} {text}")
         return result | {"log": _Lines("\n".join(filter(None, lines)))}
 
     def _ended_before(self, result: dict) -> bool:
-        """Whether the process of earlier invocations ended before it took this one's event, as
-        Node.js does after an error that nobody caught: Lambda then begins another."""
+        """Whether the process ended after earlier invocations and before it took this event, as
+        Node.js does after an uncaught error: Lambda then starts another."""
         exited = _error_type(result) == "Runtime.ExitError"
         return exited and not result["cold_start"] and not self._pending.empty()
 
     def _drain_stderr_bounded(self, **_: float) -> str:
-        """Wait for the line of the record, before which a user's program may print others."""
+        """Wait for the record's line; a user's program may print other lines before it."""
         log = ""
         for _ in range(int(LOG_LINE_WAIT_S / LOOK_S)):
             may_print = self._stderr_thread.is_alive()
@@ -247,34 +235,28 @@ class Environment(ProvidedWorker):
 
 
 def _error_type(result: dict) -> str | None:
-    """The type of the error that an invocation ended with; None without one, or where a program
-    reported no object."""
+    """The type of an invocation's error; None without one, or if a program reported no object."""
     error = result.get("error_payload")
     return error.get("errorType") if isinstance(error, dict) else None
 
 
 def _not_traced() -> str:
-    """The trace header that Lambda gives to each invocation, of one that isn't traced."""
+    """The trace header of an invocation that Lambda doesn't sample."""
     root = f"1-{int(time.time()):08x}-{os.urandom(12).hex()}"
     return f"Root={root};Parent={os.urandom(8).hex()};Sampled=0"
 
 
 def refusal_of(reply: bytes) -> dict[str, str] | None:
-    """The error that a reply is to Lambda or to the trigger of a queue; None for one that they
-    take."""
+    """The error with which Lambda or a queue's trigger refuses a reply; None if they accept it."""
     if len(reply) > MOST_REPLY_BYTES:
-        text = (
-            f"Response payload size exceeded maximum allowed payload size ({MOST_REPLY_BYTES} "
-            "bytes)."
-        )
+        limit = f"maximum allowed payload size ({MOST_REPLY_BYTES} bytes)"
+        text = f"Response payload size exceeded {limit}."
         return {"errorType": "Function.ResponseSizeTooLarge", "errorMessage": text}
     try:
         json.loads(reply or b"null", parse_constant=_refuse)
     except ValueError as error:
-        return {
-            "errorType": "Runtime.InvalidResponse",
-            "errorMessage": f"the reply isn't JSON: {error}",
-        }
+        text = f"the reply isn't JSON: {error}"
+        return {"errorType": "Runtime.InvalidResponse", "errorMessage": text}
     return None
 
 
@@ -283,8 +265,7 @@ def _refuse(constant: str) -> None:
 
 
 class _Lines(str):
-    """A log, whose events end with a line's end alone: a runtime puts carriage returns inside of
-    one."""
+    """A log whose events end with a newline alone: runtimes put carriage returns inside them."""
 
     def splitlines(self, keepends: bool = False) -> list[str]:
         """The events of the log."""
@@ -292,7 +273,7 @@ class _Lines(str):
 
 
 class _PatientQueue(queue.Queue):
-    """A queue whose readers wait EVENT_WAIT_S at least where they name a time."""
+    """A queue whose reads with a timeout wait at least EVENT_WAIT_S."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> object:
         return super().get(block, None if timeout is None else max(timeout, EVENT_WAIT_S))

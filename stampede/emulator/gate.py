@@ -1,10 +1,10 @@
-"""The gate before the embedded AWS, which runs code: only calls signed with a key of this run get
-in.
+"""The gate before the embedded AWS, which runs code: it admits only calls signed with a key of this
+run.
 
-By itself MiniStack takes anybody's word: `test`, an empty key and each number of twelve digits are
-root, whatever the signature; keys of roles follow from ARNs; some pages ask for no key. On a
-machine with other users, or with a browser open, that is anybody's code, run as this user. The gate
-decides on the request that MiniStack acts on: what can be read in two ways is refused.
+By itself MiniStack trusts anybody: `test`, an empty key and any twelve digits are root, whatever
+the signature; keys of roles derive from ARNs; some pages need no key. So other users of the
+machine, or a page in a browser, could run code as this user. The gate checks the request that
+MiniStack will act on, and refuses what can be read in two ways.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import re
 import secrets
 import uuid
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
@@ -32,21 +32,21 @@ PRESIGNED = [
     for name in ("Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature")
 ]
 TOKEN = "X-Amz-Security-Token"
-# None of these stands beside a signed header; the last two are of older signatures.
+# Query parameters that exclude a signed header; the last two are of older signatures.
 OF_A_SIGNATURE = {name.lower() for name in (*PRESIGNED, TOKEN, "AWSAccessKeyId", "Signature")}
 TARGET_OF_A_PROXY = re.compile(rb"http://([^/]*)(/.*)")
-SKEW_S = 15 * 60  # as S3, SQS and STS have it
+SKEW_S = 15 * 60  # that of S3, SQS and STS
 LONGEST_S = 7 * 24 * 3600  # of a presigned URL
-# What is read of a refused request, so that its client is still there for the answer.
+# How much of a refused request is read, so that its client still receives the answer.
 MOST_DRAINED_BYTES = 2**20
 
 
 class RefusedError(Exception):
-    """A call isn't let in: AWS's code, and why."""
+    """A call is refused, with AWS's error code and the reason."""
 
 
 def guarded(app: Callable, port: int) -> Callable:
-    """The ASGI app `app`, MiniStack's at this port of loopback, behind the gate."""
+    """Put the gate before MiniStack's ASGI app at this loopback port."""
     hosts = re.compile(rf"((\d{{12}}\.)?127\.0\.0\.1|localhost):{port}")
 
     async def gate(scope: dict, receive: Callable, send: Callable) -> None:
@@ -77,19 +77,14 @@ def guarded(app: Callable, port: int) -> Callable:
 
 
 def _at_its_path(scope: dict, headers: dict[str, str], hosts: re.Pattern) -> dict:
-    """The request, without the host that its target may have. Refused are those that a page in a
-    browser sends, that are for none of `hosts`, and that MiniStack and a signature read
-    differently.
+    """Return the request without a host in its target. Refuse requests of pages in a browser, for
+    other `hosts`, or that MiniStack and a signature would read differently.
 
-    Terraform's provider reaches S3 Control, whose host is `<account>.<endpoint>`, a name that
-    resolves nowhere and for which Go asks a proxy (stampede/emulator/stack.py). MiniStack knows S3
-    Control by its path.
+    A target has a host when Go uses its proxy (stampede/emulator/stack.py), for S3 Control's
+    `<account>.<endpoint>`, which doesn't resolve. MiniStack recognizes S3 Control by its path.
     """
-    if (
-        "origin" in headers
-        or "referer" in headers
-        or headers.get("sec-fetch-site", "none") != "none"
-    ):
+    is_cross_site = headers.get("sec-fetch-site", "none") != "none"
+    if is_cross_site or not headers.keys().isdisjoint(("origin", "referer")):
         raise RefusedError("AccessDenied", "no page in a browser may call the embedded AWS")
     comes_twice = len(headers) < len(scope["headers"])
     if comes_twice or scope["http_version"] != "1.1":
@@ -103,8 +98,8 @@ def _at_its_path(scope: dict, headers: dict[str, str], hosts: re.Pattern) -> dic
 
 
 def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None]:
-    """Refuse a request by its head, which no key of this run can have signed, or signed long ago.
-    Returned is what refuses it by its body too."""
+    """Refuse a request whose head has no valid, recent signature by a key of this run. Return the
+    check of its body."""
     try:
         query = parse_qs(scope["query_string"].decode("ascii"), keep_blank_values=True)
         signature, expires_s, token = _signature(headers, query)
@@ -112,25 +107,20 @@ def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None
     except ValueError:
         raise RefusedError("AccessDenied", "the call isn't signed once, by version 4") from None
     key = signature.access_key_id
-    account = iam_evaluator.find_iam_access_key_account(key) or responses._account_from_sts_session(
-        key
-    )
+    account = iam_evaluator.find_iam_access_key_account(key)
+    account = account or responses._account_from_sts_session(key)
     credential = iam_evaluator.resolve_credential(key, account, token)
     if isinstance(credential, iam_evaluator.CredentialResolutionError):
         raise RefusedError(credential.code, credential.message)
     is_url = expires_s is not None
-    if (
-        not -SKEW_S
-        <= (datetime.now(UTC) - signed_at) / timedelta(seconds=1)
-        <= (expires_s if is_url else SKEW_S)
-    ):
+    age_s = (datetime.now(UTC) - signed_at).total_seconds()
+    if not -SKEW_S <= age_s <= (expires_s if is_url else SKEW_S):
         raise RefusedError("RequestTimeTooSkewed", "the signature has expired, or isn't valid yet")
-    if not {"host", *(name for name in headers if name.startswith("x-amz-"))} <= {
-        *signature.signed_headers.split(";")
-    }:
+    required = {"host", *(name for name in headers if name.startswith("x-amz-"))}
+    if not required.issubset(signature.signed_headers.split(";")):
         raise RefusedError("SignatureDoesNotMatch", "it must cover the host and x-amz- headers")
     is_ministacks = scope["path"].startswith("/_") or scope["path"] in gateway._HEALTH_PATHS
-    if is_ministacks and not is_root(key):
+    if is_ministacks and key != os.environ["AWS_ACCESS_KEY_ID"]:
         raise RefusedError("AccessDenied", "MiniStack's own pages are for the run's own key")
 
     def check_body(body: bytes) -> None:
@@ -150,29 +140,28 @@ def _signature(
 ) -> tuple[sigv4.HeaderSignature, int | None, str]:
     """A request's signature, the seconds that a presigned URL is valid, and the session's token.
 
-    Raises ValueError for any other than one signature of version 4.
+    Raises ValueError unless there is exactly one signature, of version 4.
     """
     names = [
         name for name, values in query.items() for _ in values if name.lower() in OF_A_SIGNATURE
     ]
     if "authorization" in headers:
-        match, names_of_one = AUTHORIZATION.fullmatch(headers["authorization"]), ([],)
-        date, expires, token = headers.get("x-amz-date", ""), None, headers.get(TOKEN.lower(), "")
+        text, valid_names, expires_s = headers["authorization"], ([],), None
+        date, token = headers.get("x-amz-date", ""), headers.get(TOKEN.lower(), "")
     else:
-        names_of_one = (sorted(PRESIGNED), sorted([*PRESIGNED, TOKEN]))
-        algorithm, scope, date, expires, signed, digest = (
-            query.get(name, [""])[0] for name in PRESIGNED
-        )
+        valid_names = (sorted(PRESIGNED), sorted([*PRESIGNED, TOKEN]))
+        values = (query.get(name, [""])[0] for name in (*PRESIGNED, TOKEN))
+        algorithm, scope, date, expires, signed, digest, token = values
         text = f"{algorithm} Credential={scope}, SignedHeaders={signed}, Signature={digest}"
-        match, token = AUTHORIZATION.fullmatch(text), query.get(TOKEN, [""])[0]
-    expires_s = None if expires is None else int(expires)
-    if match is None or sorted(names) not in names_of_one or (expires_s or 0) > LONGEST_S:
+        expires_s = int(expires)
+    match = AUTHORIZATION.fullmatch(text)
+    if match is None or sorted(names) not in valid_names or (expires_s or 0) > LONGEST_S:
         raise ValueError
     return sigv4.HeaderSignature(*match.groups(), date), expires_s, token
 
 
 async def _read(receive: Callable, most_bytes: float = float("inf")) -> bytes:
-    """A request's body, or its beginning."""
+    """A request's body, or at least its first `most_bytes`."""
     pieces, size, more = [], 0, True
     while more and size < most_bytes:
         message = await receive()
@@ -182,7 +171,7 @@ async def _read(receive: Callable, most_bytes: float = float("inf")) -> bytes:
 
 
 def _whole(body: bytes, receive: Callable) -> Callable:
-    """`receive` for whoever comes after the body was read."""
+    """A `receive` that first repeats the body, which was read already."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_whole() -> dict[str, Any]:
@@ -192,26 +181,20 @@ def _whole(body: bytes, receive: Callable) -> Callable:
 
 
 async def _refuse(refused: RefusedError, scope: dict, headers: dict, send: Callable) -> None:
-    """Answer as the service would that was meant: SDKs then report an error, not a broken
-    answer."""
+    """Answer in the form of the service that was called, so that SDKs report the error."""
     service = detect_service(scope["method"], scope["path"], headers, {})
     failure = iam_evaluator.AuthError(*refused.args)
     answer = gateway._credential_failure(service, "", str(uuid.uuid4()), failure, headers)
     await gateway._send_response(send, *answer)
 
 
-def is_root(access_key_id: str) -> bool:
-    """Whether this is the run's own key."""
-    return access_key_id == os.environ["AWS_ACCESS_KEY_ID"]
-
-
 def give_functions_keys_of_this_run() -> None:
-    """Let MiniStack in this process give functions keys that nobody can derive: its own are a hash
-    of the function's and the role's ARN."""
+    """Have MiniStack give functions keys that nobody can derive; its own are a hash of the
+    function's and the role's ARN."""
     derived, of_this_run = lambda_runtime.execution_credentials, secrets.token_hex(32)
 
     def credentials(config: dict) -> dict[str, str]:
-        # The role's name, which is all that is read of it but for the hash, is behind the last "/".
+        # Apart from the hash, MiniStack reads only the role's name, after the last "/".
         return derived(config | {"Role": f"{of_this_run}/{config.get('Role', '')}"})
 
     for module in (lambda_runtime, lambda_svc):

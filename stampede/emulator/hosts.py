@@ -1,9 +1,9 @@
-"""Runs the hosts of a stack as processes of this machine: the embedded AWS keeps instances, but
-runs nothing on them.
+"""Runs the hosts of a stack as local processes: the embedded AWS has instances but runs nothing on
+them.
 
-A host is the Go program as its service on an instance runs it (`transfer work`): with the same
-environment, the stack's output `host_environment`, and with the permissions of the instances' role.
-Their state is a small JSON file beside the emulator's.
+A host is the Go program as an instance's service runs it (`transfer work`), with the same
+environment, the stack's output `host_environment`, and the permissions of the instances' role. A
+small JSON file next to the emulator's holds their state.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from stampede.emulator.process import Process, end_with_parent, inherited, start
 from stampede.interruption import held_back
 from stampede.polling import looks
 
+STATE_FILE = "hosts.json"
 BUILD = stack.ROOT / "functions" / "transfer" / "build"
-# What the program says first, once it has read its environment.
+# The first line of the program, once it has read its environment.
 READY = "receiving messages from"
 START_TIMEOUT_S = 30
-# A host in mid-work lets its calls end, hands its message back and ends: a second or two where the
-# emulator answers.
+# A working host finishes its calls, returns its message and exits, usually within two seconds.
 STOP_TIMEOUT_S = 10
-# Longer than anybody leaves an emulator running; it knows no limit (AWS's is 12 h).
+# Longer than anybody keeps an emulator running; it has no limit (AWS's is 12 h).
 SESSION_S = 30 * 24 * 3600
 
 
@@ -49,13 +49,11 @@ class Host(Process):
 def ensure(
     state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follow_parent: bool = False
 ) -> list[Host]:
-    """Let exactly the hosts of the applied stack run, and return them: none where its outputs have
-    no hosts.
+    """Run exactly the hosts of the applied stack, and return them; none if its outputs have none.
 
-    Those that run already stay, unless their number, their environment or the instances, and so the
-    role that they have taken, are others now: a poll that a stopped host leaves behind takes a
-    message with it for a while. With `follow_parent` they end with this
-    process (Linux). Raises EmulatorError with what to do.
+    Running hosts stay unless their number, their environment or the instances, and with them the
+    role, have changed: a stopped host's last poll can hold a message for a while. With
+    `follow_parent` they end with this process (Linux). Raises EmulatorError with what to do.
     """
     if not outputs.get("host_environment"):
         stop(state_dir)
@@ -69,14 +67,13 @@ def ensure(
     environment, hosts = _environment(outputs, access), []
     try:
         for number in range(count):
+            log = state_dir / f"host-{number}.log"
             with held_back():
-                hosts.append(
-                    _start(program, environment, state_dir / f"host-{number}.log", follow_parent)
-                )
+                hosts.append(_start(program, environment, log, follow_parent))
                 state = {"begun_with": wanted, "hosts": [asdict(host) for host in hosts]}
-                _state_file(state_dir).write_text(json.dumps(state))
+                (state_dir / STATE_FILE).write_text(json.dumps(state))
         for host in hosts:
-            _wait_until_it_is_ready(host)
+            _wait_until_ready(host)
     except BaseException:
         stop(state_dir)
         raise
@@ -84,30 +81,26 @@ def ensure(
 
 
 def stop(state_dir: Path) -> int:
-    """End the hosts that `ensure` left running; returns how many did. Each hands the message it has
-    to its queue."""
+    """End the hosts that `ensure` started, which return their messages; return how many ran."""
     hosts = [host for host in _read(state_dir)[1] if host.is_alive()]
     for host in hosts:
         host.ask_to_end()
     for host in hosts:
         host.end(STOP_TIMEOUT_S)
-    _state_file(state_dir).unlink(missing_ok=True)
+    (state_dir / STATE_FILE).unlink(missing_ok=True)
     return len(hosts)
 
 
 def _program() -> Path:
-    architecture = {"amd64": "x86_64", "aarch64": "arm64"}.get(
-        platform.machine(), platform.machine()
-    )
-    program = BUILD / architecture / "bootstrap"
+    machine = platform.machine()
+    program = BUILD / {"amd64": "x86_64", "aarch64": "arm64"}.get(machine, machine) / "bootstrap"
     if not program.is_file():
         raise EmulatorError(f"{program}, which a host runs, isn't built; run `make functions`")
     return program
 
 
 def _environment(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
-    """What a host gets: what its stack says, the role of its instances, and nothing of the
-    shell's."""
+    """A host's environment: its stack's variables, its instances' role, and no shell secrets."""
     return {
         **inherited(os.environ),
         **{name: str(value) for name, value in outputs["host_environment"].items()},
@@ -120,31 +113,28 @@ def _environment(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
 
 
 def _role_of_the_instances(outputs: Mapping[str, Any], access: Access) -> dict[str, str]:
-    """Credentials of the role that the instances have, as environment variables."""
+    """Credentials of the instances' role, as environment variables."""
     where = {"endpoint_url": access.endpoint_url, "region_name": outputs["region"]} | access.key
     ec2, iam, sts = (boto3.client(service, **where) for service in ("ec2", "iam", "sts"))
     try:
         described = ec2.describe_instances(InstanceIds=outputs["instance_ids"][:1])
-        profile = described["Reservations"][0]["Instances"][0]["IamInstanceProfile"][
-            "Arn"
-        ].rpartition("/")[2]
-        role = iam.get_instance_profile(InstanceProfileName=profile)["InstanceProfile"]["Roles"][0][
-            "Arn"
-        ]
-        taken = sts.assume_role(RoleArn=role, RoleSessionName="host", DurationSeconds=SESSION_S)[
-            "Credentials"
-        ]
-    except (BotoCoreError, ClientError, LookupError) as error:
+        arn = described["Reservations"][0]["Instances"][0]["IamInstanceProfile"]["Arn"]
+        profile = iam.get_instance_profile(InstanceProfileName=arn.rpartition("/")[2])
+        [role] = profile["InstanceProfile"]["Roles"]
+        session = sts.assume_role(
+            RoleArn=role["Arn"], RoleSessionName="host", DurationSeconds=SESSION_S
+        )
+    except (BotoCoreError, ClientError, LookupError, ValueError) as error:
         raise EmulatorError(
             f"the hosts can't assume the role of the stack's instances ({type(error).__name__}: "
             f"{error}); apply the stack again, or start afresh after `stampede emulator stop`"
         ) from None
-    names = {
-        "ACCESS_KEY_ID": "AccessKeyId",
-        "SECRET_ACCESS_KEY": "SecretAccessKey",
-        "SESSION_TOKEN": "SessionToken",
+    key = session["Credentials"]
+    return {
+        "AWS_ACCESS_KEY_ID": key["AccessKeyId"],
+        "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"],
+        "AWS_SESSION_TOKEN": key["SessionToken"],
     }
-    return {f"AWS_{name}": taken[member] for name, member in names.items()}
 
 
 def _start(
@@ -157,15 +147,16 @@ def _start(
             stdout=log,
             stderr=subprocess.STDOUT,
             env=environment,
-            start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
+            start_new_session=True,  # Ctrl-C reaches only this process, which stops the hosts
             preexec_fn=end_with_parent() if follow_parent else None,
         )
     return Host(process.pid, start_ticks(process.pid), str(log_path))
 
 
-def _wait_until_it_is_ready(host: Host) -> None:
+def _wait_until_ready(host: Host) -> None:
     for _ in looks(itertools.repeat(0.02), time.monotonic() + START_TIMEOUT_S):
-        is_alive, output = host.is_alive(), Path(host.log_file).read_text(errors="replace")
+        is_alive = host.is_alive()  # before its last output is read
+        output = Path(host.log_file).read_text(errors="replace")
         if READY in output:
             return
         if not is_alive:
@@ -174,14 +165,10 @@ def _wait_until_it_is_ready(host: Host) -> None:
     raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
 
 
-def _state_file(state_dir: Path) -> Path:
-    return state_dir / "hosts.json"
-
-
 def _read(state_dir: Path) -> tuple[list[Any], list[Host]]:
-    """What is written of the hosts: what they were begun with, and who they are."""
+    """The stored state of the hosts: what they were started with, and their processes."""
     try:
-        state = json.loads(_state_file(state_dir).read_text())
+        state = json.loads((state_dir / STATE_FILE).read_text())
         return state["begun_with"], [Host(**host) for host in state["hosts"]]
     except (OSError, ValueError, TypeError, KeyError):
         return [], []

@@ -1,9 +1,8 @@
-"""The process that holds MiniStack, at a port that its parent has bound: `keeper SOCKET
-[--follow-parent]`.
+"""The process of MiniStack, at a port that its parent has bound: `keeper SOCKET [--follow-parent]`.
 
-With --follow-parent it ends when the parent is gone, which keeps the write end of its standard
-input open and never writes; the operating system closes it however the parent ends, kill -9
-included. That is why this is a process and not an exit hook.
+With --follow-parent it ends with its parent, which keeps the write end of this standard input open
+and never writes: the system closes it even when the parent is killed with -9, which no exit hook
+survives.
 """
 
 from __future__ import annotations
@@ -24,12 +23,10 @@ from ministack.services import lambda_svc, s3, sqs
 
 from stampede.emulator import athena, functions
 
-# Connections that wait to be accepted. With the 100 of MiniStack's server, 500 functions that begin
-# at once are turned away for as long as a connection may take, several times over (the system's own
-# limit, net.core.somaxconn, stays).
+# Connections that wait to be accepted. At the server's own 100, connections of 500 functions that
+# start at once time out, some several times. The system's limit, net.core.somaxconn, still applies.
 BACKLOG = 2048
-# What is larger isn't copied once more to put the head before it: objects, whose requests have no
-# body and are safe.
+# Larger pieces aren't copied to join the head: they are objects, whose requests have no body.
 MOST_JOINED_BYTES = 64 * 1024
 
 
@@ -38,22 +35,16 @@ def _end_with_parent() -> None:
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def keep_connections_waiting() -> None:
-    """Let the server of MiniStack in this process hold BACKLOG connections that it hasn't come to
-    yet."""
-    Config.backlog = BACKLOG
-
-
 def listen_at(bound: socket.socket) -> None:
-    """Let the server of MiniStack in this process take this socket, and make none: its port can't
-    be a stranger's."""
+    """Have MiniStack's server use this socket alone, so that no other program gets its port."""
     bound.setblocking(False)
+    Config.backlog = BACKLOG
     Config.create_sockets = lambda _: Sockets([], [bound], [])
 
 
 def take_queues_in_any_order() -> None:
-    """Let SQS of MiniStack in this process take a redrive policy whose queue is only made at the
-    same moment, as it is with stampede/emulator/local_override/modules/queue."""
+    """Have MiniStack's SQS accept a redrive policy before its dead-letter queue exists, as
+    stampede/emulator/local_override/modules/queue needs."""
     validate = sqs._validate_redrive_policy
 
     def validate_but_the_queue(policy: str) -> None:
@@ -68,14 +59,12 @@ def take_queues_in_any_order() -> None:
 
 
 def write_answers_in_one_piece() -> None:
-    """Let the server of MiniStack in this process write the head of an answer together with what
-    follows it.
+    """Have MiniStack's server write an answer's head together with the first piece of its body.
 
-    The SDK for Go closes a request's body when the head of an answer comes; where net/http reads
-    that body's end only then, it closes the connection, and the SDK repeats a call that was carried
-    out: a second network that nobody destroys, or a 409, as MiniStack knows no ClientToken (61 of
-    78,821 calls; none of 39,607 answered in one piece). ASGI lets the head wait for the first piece
-    of the body.
+    The SDK for Go closes a request's body when the answer's head arrives; if net/http reads the
+    body's end only then, it closes the connection, and the SDK repeats a completed call. The result
+    is a second network that nobody destroys, or a 409, as MiniStack ignores ClientToken (61 of
+    78,821 calls; none of 39,607 answered in one piece). ASGI allows the head to wait.
     """
 
     async def send_with_the_head(self: H11Protocol, event: object) -> None:
@@ -98,11 +87,9 @@ def write_answers_in_one_piece() -> None:
 
 
 def copy_on_condition() -> None:
-    """Let S3 of MiniStack in this process heed If-None-Match of a CopyObject, as AWS's does since
-    October 2025.
+    """Have MiniStack's S3 check If-None-Match of CopyObject, as AWS has done since October 2025.
 
-    By itself it heeds that of a PutObject only, and a slice that is delivered again would be copied
-    again.
+    By itself it checks PutObject alone, and a redelivered slice would be copied again.
     """
     copy = s3._copy_object
 
@@ -116,37 +103,35 @@ def copy_on_condition() -> None:
 
 
 def fail_a_batch_whose_answer_names_no_message() -> None:
-    """Let the trigger of MiniStack in this process take an answer that names a failure by another
-    key, or by an id that isn't in the batch, for a failure of the whole batch, which then comes
-    back: as AWS does (recorded: aws_answers x-53). By itself it deletes the messages, so that a
-    function with such a defect would seem to work; and it never deletes those whose answer has null
-    for the list, which is a success too (Lambda guide, "Implementing partial batch responses") and
-    what the official type for Go becomes.
+    """Have MiniStack's trigger fail the whole batch if an answer names a failure by a wrong key or
+    by an id that isn't in the batch, as AWS does (recorded: aws_answers x-53).
+
+    By itself it deletes the messages, which hides such a defect. It also never deletes a batch
+    whose list of failures is null, though that is a success (Lambda guide, "Implementing partial
+    batch responses") and the JSON of Go's official type.
     """
     execute = lambda_svc._execute_function
 
     def execute_for_the_trigger(func: dict, event: dict) -> dict:
         result = execute(func, event)
         records = event.get("Records") or () if isinstance(event, dict) else ()
-        messages = [
-            row for row in records if isinstance(row, dict) and row.get("eventSource") == "aws:sqs"
-        ]
+        message_ids = {
+            record.get("messageId")
+            for record in records
+            if isinstance(record, dict) and record.get("eventSource") == "aws:sqs"
+        }
         body = result.get("body")
-        if (
-            not messages
-            or result.get("error")
-            or not isinstance(body, dict)
-            or "batchItemFailures" not in body
-        ):
+        has_failures = isinstance(body, dict) and "batchItemFailures" in body
+        if not message_ids or result.get("error") or not has_failures:
             return result
         failures = body["batchItemFailures"] or []
         rows = failures if isinstance(failures, list) else [failures]
-        named = [row.get("itemIdentifier") if isinstance(row, dict) else None for row in rows]
-        if {message.get("messageId") for message in messages}.issuperset(named):
+        failed_ids = [row.get("itemIdentifier") if isinstance(row, dict) else None for row in rows]
+        if message_ids.issuperset(failed_ids):
             return {**result, "body": {**body, "batchItemFailures": failures}}
         why = {
             "errorType": "InvalidBatchItemFailures",
-            "errorMessage": f"no messages of the batch: {named}",
+            "errorMessage": f"no messages of the batch: {failed_ids}",
         }
         return {**result, "error": True, "body": why}
 
@@ -154,22 +139,20 @@ def fail_a_batch_whose_answer_names_no_message() -> None:
 
 
 def know_service_quotas() -> None:
-    """Let MiniStack in this process know by its name that it lacks Service Quotas, which the doctor
-    asks before every sweep. By itself it finds out in the models of all services that the SDK has:
-    3 s of a processor and 400 MB.
+    """Have MiniStack recognize Service Quotas, which it lacks and every sweep's doctor asks.
+
+    By itself it searches the models of all services of the SDK: 3 s of CPU time and 400 MB.
     """
     is_a_service = router._is_aws_service_name
     router._is_aws_service_name = lambda scope: scope == "servicequotas" or is_a_service(scope)
 
 
 def main() -> None:
-    """Run MiniStack in this process until it is signalled, or until the parent ends with
-    --follow-parent."""
+    """Run MiniStack until a signal or, with --follow-parent, until the parent ends."""
     descriptor, *options = sys.argv[1:]
     if "--follow-parent" in options:
         threading.Thread(target=_end_with_parent, daemon=True).start()
     functions.run_as_lambda_does()
-    keep_connections_waiting()
     listen_at(socket.socket(fileno=int(descriptor)))
     take_queues_in_any_order()
     write_answers_in_one_piece()

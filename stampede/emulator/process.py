@@ -1,5 +1,5 @@
-"""Processes that outlive the command that started them, and are found again by their id *and* their
-start time: a recycled id never gets a stranger killed."""
+"""Processes that outlive the command that started them. Id *and* start time identify them: a
+process that got a recycled id is never killed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from stampede.polling import looks
 
 PR_SET_PDEATHSIG = 1  # prctl(2)
-# What a function or a host gets of this machine's environment, beside what its stack says.
+# Environment variables of this machine that functions and hosts get besides those of their stack.
 INHERITED = (
     "PATH",
     "HOME",
@@ -31,21 +31,19 @@ INHERITED = (
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:
-    """The variables of `environ` that any program needs, and none that hold secrets or settings of
-    a shell."""
+    """The variables of `environ` that any program needs, without a shell's secrets and settings."""
     return {name: environ[name] for name in INHERITED if name in environ}
 
 
 @dataclass(frozen=True)
 class Process:
-    """A process that leads its own group: its id, and its start time in clock ticks (None where
-    unknown)."""
+    """The leader of a process group: its id and its start time in clock ticks (None if unknown)."""
 
     pid: int
     start_ticks: int | None
 
     def is_alive(self) -> bool:
-        """True while the process that was started is still there (a zombie is not)."""
+        """True while the process runs; a zombie doesn't."""
         try:
             os.kill(self.pid, 0)
         except (ProcessLookupError, PermissionError):
@@ -53,18 +51,17 @@ class Process:
         return start_ticks(self.pid) == self.start_ticks and not _is_zombie(self.pid)
 
     def ask_to_end(self) -> None:
-        """Tell it, and what it started, to end (SIGTERM)."""
+        """Ask the group to end (SIGTERM)."""
         self._signal_group(signal.SIGTERM)
 
     def end(self, timeout_s: float) -> None:
-        """End it and what it started: asked first, killed after `timeout_s`. Call it only for one
-        that is alive."""
+        """End the group of a live process: ask first, and kill it after `timeout_s`."""
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
             self._signal_group(signal_number)
             for _ in looks(itertools.repeat(0.05), time.monotonic() + timeout_s):
                 self._reap()
                 if not self.is_alive():
-                    self._signal_group(signal.SIGKILL)  # those that it started and that outlived it
+                    self._signal_group(signal.SIGKILL)  # its children that remain
                     return
 
     def _signal_group(self, signal_number: int) -> None:
@@ -74,7 +71,7 @@ class Process:
             return
 
     def _reap(self) -> None:
-        """Collect the exit status where it is this process's own child."""
+        """Collect the exit status if it is a child of this process."""
         try:
             os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:
@@ -82,14 +79,13 @@ class Process:
 
 
 def start_ticks(pid: int) -> int | None:
-    """When the process started, in clock ticks; None where the system doesn't tell."""
+    """When the process started, in clock ticks; None if the system doesn't tell."""
     fields = _stat_fields(pid)
     return int(fields[19]) if fields else None
 
 
 def end_with_parent() -> Callable[[], None] | None:
-    """What a child does before it becomes a program: have the kernel end it when this process dies
-    (Linux)."""
+    """A `preexec_fn` that has the kernel end the child when this process dies (Linux)."""
     if not sys.platform.startswith("linux"):
         return None
     libc = ctypes.CDLL(None, use_errno=True)

@@ -1,10 +1,9 @@
-"""Builds the Terraform providers from the Go module proxy, for places where the registry doesn't
-answer.
+"""Builds the Terraform providers from the Go module proxy where the registry doesn't answer.
 
-The modules and their checksums are pinned in `providers/go.mod` and `providers/go.sum`. The AWS
-provider holds some 260 service packages: as a whole it takes 20 minutes and 8.6 GB of memory to
-compile on two cores. What the stack uses is kept, the rest is left out of the two generated lists
-that pull it in, and the build takes about three minutes.
+`providers/go.mod` and `providers/go.sum` pin the modules and their checksums. The whole AWS
+provider has some 260 service packages and takes 20 minutes and 8.6 GB of memory to compile on two
+cores. Two generated lists pull them in; with only the services that the stack uses left there, the
+build takes about three minutes.
 """
 
 import os
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stampede.emulator import build_cache, go_build
-from stampede.emulator.go_build import Program, Progress
+from stampede.emulator.go_build import Program
 
 PINS = Path(__file__).parent / "providers"
 AWS_MODULE = "github.com/hashicorp/terraform-provider-aws"
@@ -35,16 +34,13 @@ AWS_SERVICES = (
     "sqs",
     "sts",
 )
-# Packages of the AWS SDK whose clients those services ask for: meta has none, logs is called
-# cloudwatchlogs there, and organizations needs account too.
-AWS_CLIENTS = tuple(
-    sorted(set(AWS_SERVICES) - {"meta", "logs"} | {"account", "cloudwatchlogs"}),
-)
+# SDK clients of those services: meta has none, logs is called cloudwatchlogs, and organizations
+# also needs account.
+AWS_CLIENTS = tuple(sorted(set(AWS_SERVICES) - {"meta", "logs"} | {"account", "cloudwatchlogs"}))
 
 
 def keep_used_services(sources: Path) -> None:
-    """Drop every other service package and SDK client from the two generated lists of the AWS
-    provider."""
+    """Drop all other service packages and SDK clients from the AWS provider's generated lists."""
     packages = sources / "internal/provider/sdkv2/service_packages_gen.go"
     keep(packages, r'\t"[^"]+/internal/service/(\w+)"\n', AWS_SERVICES)
     keep(packages, r"\t\t(\w+)\.ServicePackage\(ctx\),\n", AWS_SERVICES)
@@ -90,8 +86,10 @@ PROVIDERS = (
 
 
 def finished_folder(platform: str) -> Path:
-    """Return the folder of the mirror for a platform such as linux_amd64, whether it has been built
-    or not; its name changes with anything the built providers depend on, the Go version aside."""
+    """Return the mirror's folder for a platform such as linux_amd64, whether or not it exists yet.
+
+    Its name depends on all that the providers are built from, except the version of Go.
+    """
     pins = [(PINS / name).read_text() for name in ("go.mod", "go.sum")]
     versions = [provider.version for provider in PROVIDERS]
     return build_cache.folder_for(
@@ -100,21 +98,21 @@ def finished_folder(platform: str) -> Path:
 
 
 def place(mirror: Path, host: str, provider: Program, platform: str) -> Path:
-    """Where a filesystem mirror has the provider of a registry."""
+    """The folder of a registry's provider in a filesystem mirror."""
     return mirror / host / "hashicorp" / provider.name / provider.version / platform
 
 
-def build(target: Path, platform: str, hosts: Iterable[str], progress: Progress) -> None:
+def build(target: Path, platform: str, hosts: Iterable[str]) -> None:
     """Compile the providers into a filesystem mirror below `target`, an empty folder.
 
-    `platform` is Terraform's name of the machine (`linux_amd64`), `hosts` the registries to file
-    them under. Raises ProviderError when Go is missing, the module proxy can't be reached, a
-    checksum is wrong or a build fails.
+    `platform` is Terraform's name for the machine (`linux_amd64`); `hosts` are the registries that
+    the mirror stands for. Raises ProviderError when Go is missing, the module proxy can't be
+    reached, a checksum is wrong or a build fails.
     """
     system, architecture = platform.split("_", 1)
     for provider in PROVIDERS:
         binary = target / f"terraform-provider-{provider.name}_v{provider.version}"
-        go_build.build(provider, PINS, binary, progress, GOOS=system, GOARCH=architecture)
+        go_build.build(provider, PINS, binary, GOOS=system, GOARCH=architecture)
         for host in hosts:
             folder = place(target / "mirror", host, provider, platform)
             folder.mkdir(parents=True)

@@ -1,5 +1,4 @@
-"""The environment that Python functions run in on the embedded AWS, made once and kept in the cache
-folder."""
+"""The Python environment of local functions, made once and kept in the cache folder."""
 
 import platform
 import subprocess
@@ -8,7 +7,7 @@ import venv
 from pathlib import Path
 
 from stampede.emulator import build_cache
-from stampede.emulator.go_build import Progress, ProviderError
+from stampede.emulator.go_build import ProviderError
 
 REQUIREMENTS = Path(__file__).with_suffix(".txt")
 START = Path(__file__).with_name("start_python.py")
@@ -17,20 +16,18 @@ INSTALL_TIMEOUT_S = 600
 
 
 def interpreter() -> Path:
-    """The Python of the environment, whether it has been made or not."""
+    """The environment's Python, whether or not it exists yet."""
     return _finished_folder() / "bin" / "python"
 
 
-def make_once(progress: Progress) -> None:
-    """Make the environment, unless it is there. Raises ProviderError, one line."""
-    finished = _finished_folder()
-    if not build_cache.is_complete(finished):
-        why = f"installing {TITLE} from the package index, half a minute, once"
-        build_cache.build_once(finished, TITLE, why, _install, progress)
+def make_once() -> None:
+    """Make the environment, unless it exists. Raises ProviderError, one line."""
+    why = f"installing {TITLE} from the package index, half a minute, once"
+    build_cache.build_once(_finished_folder(), TITLE, why, _install)
 
 
 def _finished_folder() -> Path:
-    """The folder's name changes with the pins, the machine and its Python."""
+    """The folder, whose name depends on the pins, the machine and its Python."""
     machine = (platform.system(), platform.machine())
     return build_cache.folder_for(
         "python-runtime", REQUIREMENTS.read_text(), sys.version, sys.base_prefix, *machine
@@ -40,22 +37,11 @@ def _finished_folder() -> Path:
 def _install(target: Path) -> None:
     venv.create(target, symlinks=True)
     [packages] = target.glob("lib/python*/site-packages")
-    options = ["--require-hashes", "--only-binary=:all:", "--no-deps", "--target", str(packages)]
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        *options,
-    ]
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command += ["--require-hashes", "--only-binary=:all:", "--no-deps", "--target", str(packages)]
+    command += ["-r", str(REQUIREMENTS)]
     done = subprocess.run(
-        [*command, "-r", str(REQUIREMENTS)],
-        capture_output=True,
-        text=True,
-        timeout=INSTALL_TIMEOUT_S,
-        check=False,
+        command, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S, check=False
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]

@@ -1,6 +1,6 @@
-"""Who may ask MiniStack's runtime API, which hands a function its events and asks for no key: this
-user's processes, and no page in a browser. functions/transfer/internal/function/guard.go does the
-same for the listener of the proxy before a user's program."""
+"""Limits MiniStack's runtime API, which gives a function its events and asks for no key, to this
+user's processes, and excludes pages in a browser. functions/transfer/internal/function/guard.go
+does the same for the proxy before a user's program."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ import os
 import socket
 import struct
 
-OF_A_PAGE = ("Origin", "Referer", "Sec-Fetch-Site")
+BROWSER_HEADERS = ("Origin", "Referer", "Sec-Fetch-Site")
 # sock_diag(7)
 SOCK_DIAG, BY_FAMILY, ANY_STATE, NO_COOKIE = 4, 20, 0xFFFFFFFF, 0xFFFFFFFF
-USER_AND_INODE = 80  # where they are in the answer
+USER_AND_INODE = 80  # their offset in the answer
 
 Address = tuple[str, int]
 
 
 class Guarded:
-    """Comes before the handler of MiniStack's runtime API, an http.server's, and has it answer
-    nobody else."""
+    """A mixin for the http.server handler of MiniStack's runtime API that admits nobody else."""
 
     def handle(self) -> None:
-        """Serve a connection of this user's."""
+        """Serve a connection only from this user."""
         if is_this_users(self.connection):
             super().handle()
 
     def parse_request(self) -> bool:
-        """Whether a request is none of a page's."""
+        """Whether a request is valid and doesn't come from a page."""
         if not super().parse_request():
             return False
         own = "{}:{}".format(*self.connection.getsockname())
         if self.headers.get_all("Host") == [own] and not any(
-            name in self.headers for name in OF_A_PAGE
+            name in self.headers for name in BROWSER_HEADERS
         ):
             return True
         self.close_connection = True
@@ -40,14 +39,14 @@ class Guarded:
 
 
 def is_this_users(connection: socket.socket) -> bool:
-    """Whether this user's process is at the other end of a connection on loopback.
+    """Whether a process of this user is at the other end of a loopback connection.
 
-    True too where the system doesn't tell: another one than Linux, or a sandbox.
+    Also true where the system doesn't tell: not Linux, or a sandbox.
     """
     try:
         own, peer = connection.getsockname(), connection.getpeername()
     except OSError:
-        return False  # it has gone
+        return False  # already closed
     try:
         owner = _owner(peer, own)
         return owner == os.geteuid() if owner is not None else _owner(own, peer) is None
@@ -56,9 +55,9 @@ def is_this_users(connection: socket.socket) -> bool:
 
 
 def _owner(end: Address, other: Address) -> int | None:
-    """The user whose socket is at this end of a connection; None where no process has it any more.
+    """The user id whose socket is at this end of a connection; None once no process holds it.
 
-    /proc/net/tcp tells it too, but takes 5 ms where this takes 0.1.
+    /proc/net/tcp also tells, but takes 5 ms in place of 0.1.
     """
     tcp = socket.AF_INET, socket.IPPROTO_TCP
     request = struct.pack("=IHHIIBBBxI", 72, BY_FAMILY, 1, 0, 0, *tcp, 0, ANY_STATE)

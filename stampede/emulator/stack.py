@@ -1,8 +1,7 @@
-"""The local stack: a copy of infra/, functions/ and queries/ with an override file and its own
-state.
+"""The local stack: a copy of infra/, functions/ and queries/ with override files and its own state.
 
-infra/ itself holds no emulator conditionals, and because the copy has its own folder and state,
-nothing that is done locally can touch a real account's state.
+So infra/ needs no conditionals for emulators, and no local command can touch a real account's
+state.
 """
 
 from __future__ import annotations
@@ -27,16 +26,15 @@ _LEFT_OUT = shutil.ignore_patterns(
 
 
 def lay_out(copy: Path = FOLDER) -> Path:
-    """Make `copy` a mirror of what Terraform reads, with the overrides laid over it; return its
+    """Make `copy` a mirror of the files that Terraform reads, add the overrides, and return its
     infra folder.
 
-    Beside it is the folder that stands in for a mounted file system: `mount`, as the overrides say.
-
-    Providers, state and built zips in it stay. The lock file goes: it holds hashes of providers
-    built here, and a rebuilt provider has others.
+    The folder `mount` next to it stands in for a mounted file system, as the overrides say.
+    Providers, state and built zips stay. The lock file goes: its hashes don't match a rebuilt
+    provider.
     """
     for name in ("infra", "functions", "queries"):
-        _clear(copy / name)  # Terraform would go on reading what was removed
+        _clear(copy / name)  # or Terraform would go on reading removed files
         shutil.copytree(ROOT / name, copy / name, ignore=_LEFT_OUT, dirs_exist_ok=True)
     shutil.copytree(OVERRIDES, copy / "infra", dirs_exist_ok=True)
     (copy / "mount").mkdir(exist_ok=True)
@@ -44,7 +42,7 @@ def lay_out(copy: Path = FOLDER) -> Path:
 
 
 def _clear(folder: Path) -> None:
-    """Delete what is in a folder, but for providers, state and built zips."""
+    """Empty a folder, except providers, state and built zips."""
     for path in folder.iterdir() if folder.is_dir() else ():
         if path.name in (".terraform", ".build") or ".tfstate" in path.name:
             continue
@@ -55,28 +53,26 @@ def _clear(folder: Path) -> None:
 
 
 def environment(access: Access) -> dict[str, str]:
-    """Terraform's environment for the copy: the emulator's endpoint and key, nothing of a real
-    account's settings."""
+    """Terraform's environment for the copy: the emulator's endpoint and key, and no setting of a
+    real account."""
     base = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return {
         **terraform_environment(prepare(), base),
         **access.environment,
-        # The provider asks S3 Control at <account>.<endpoint>, which resolves nowhere; Go asks no
-        # proxy for 127.0.0.1.
+        # For S3 Control at <account>.<endpoint>, which doesn't resolve; 127.0.0.1 needs no proxy.
         "HTTP_PROXY": access.endpoint_url,
         "AWS_EC2_METADATA_DISABLED": "true",
     }
 
 
 def applied_resources() -> int:
-    """How many resources the local state holds, without data sources."""
+    """The number of resources in the local state, without data sources."""
     return sum(len(resource["instances"]) for resource in _resources())
 
 
 def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
-    """The attributes of the queues that the local state holds, of an apply that was interrupted
-    too: its outputs may lack them. With `half_made` only those that this apply left, which the next
-    one replaces."""
+    """The attributes of the queues in the local state, even after an interrupted apply, whose
+    outputs may lack them. With `half_made` only tainted queues, which the next apply replaces."""
     queues = [resource for resource in _resources() if resource["type"] == "aws_sqs_queue"]
     instances = [instance for queue in queues for instance in queue["instances"]]
     return [
@@ -87,7 +83,7 @@ def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
 
 
 def _resources() -> list[dict[str, Any]]:
-    """What the local state holds, without data sources; reads the file and runs no Terraform."""
+    """The managed resources of the local state, read from its file without Terraform."""
     try:
         state = json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
     except (FileNotFoundError, ValueError):
@@ -96,11 +92,10 @@ def _resources() -> list[dict[str, Any]]:
 
 
 def forget_state(copy: Path = FOLDER) -> None:
-    """Drop the local state and what was placed on the mount: they went with the emulator that held
-    them.
+    """Drop the local state and the mount's contents, which are void without their emulator.
 
-    The next state has a new folder, with the providers of the old one: a Terraform that has
-    outlived its sweep goes on writing by relative paths, and those lead from the old folder.
+    The next state has a new folder, with the old providers: a Terraform that outlived its sweep
+    still writes by relative paths, into the old folder.
     """
     shutil.rmtree(copy / "mount", ignore_errors=True)
     infra = copy / "infra"

@@ -1,7 +1,7 @@
 // Runs a handler of Node.js against Lambda's runtime API on the embedded AWS: node start_node.mjs HANDLER
-// AWS's own client, aws-lambda-ric, is compiled when it is installed, which takes cmake and autotools; on AWS the managed
-// runtime has it. Handlers are found, called and reported as it does, but for replies that are streamed, which the trigger of
-// a queue doesn't use, and the time and id that it puts before each line of a log.
+// AWS's own client, aws-lambda-ric, is part of the managed runtime, but its installation compiles it with cmake and autotools.
+// This client finds, calls and reports handlers in the same way, except streamed replies, which a queue's trigger doesn't use,
+// and the time and id at the start of each log line.
 import { existsSync } from "node:fs";
 import http from "node:http";
 import { createRequire } from "node:module";
@@ -10,10 +10,10 @@ import { pathToFileURL } from "node:url";
 
 const [host, port] = process.env.AWS_LAMBDA_RUNTIME_API.split(":");
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
-// From Node.js 24 on Lambda takes what a handler returns, and no callback.
+// From Node.js 24 on Lambda supports returned replies and no callbacks.
 const takesCallbacks = /nodejs(18|20|22)\.x$/.test(process.env.AWS_EXECUTION_ENV);
 
-// The next event is waited for without a limit, which fetch doesn't do.
+// Waits for the next event without a limit, unlike fetch.
 function ask(method, where, body = "", headers = {}) {
   return new Promise((resolve, reject) => {
     const options = { agent, host, port, method, path: `/2018-06-01/runtime/${where}`, headers };
@@ -28,7 +28,7 @@ function ask(method, where, body = "", headers = {}) {
   });
 }
 
-// Anything may be thrown.
+// A handler may throw any value.
 function tellError(where, thrown) {
   const isError = thrown instanceof Error;
   const type = isError ? String(thrown.name) : typeof thrown;
@@ -45,7 +45,7 @@ function runtimeError(type, message) {
   return Object.assign(new Error(message), { name: `Runtime.${type}` });
 }
 
-// A file of the package beside its path without an ending, or else a package of node_modules or of a layer.
+// Loads a file of the package by its path without an extension, or else a package of node_modules or of a layer.
 function load(module) {
   const file = path.resolve(process.env.LAMBDA_TASK_ROOT, module);
   const ending = ["", ".js", ".mjs", ".cjs"].find((ending) => existsSync(file + ending));
@@ -88,8 +88,7 @@ function contextOf(headers) {
   };
 }
 
-// Before Node.js 24 only a promise counts of what a handler returns: otherwise it calls its third parameter, and the reply
-// waits until nothing is left to do.
+// Before Node.js 24 a handler returns a promise or calls its third parameter, whose reply waits until the event loop is empty.
 function invoke(handler, event, context) {
   if (!takesCallbacks) return handler(event, context);
   return new Promise((resolve, reject) => {
@@ -106,7 +105,7 @@ function invoke(handler, event, context) {
   });
 }
 
-let current = "init/error"; // where an error belongs that nobody caught
+let current = "init/error"; // where uncaught errors are reported
 const endWith = (status) => (error) => tellError(current, error).finally(() => process.exit(status));
 process.on("uncaughtException", endWith(129));
 process.on("unhandledRejection", (why) => endWith(128)(runtimeError("UnhandledPromiseRejection", why?.stack ?? `${why}`)));

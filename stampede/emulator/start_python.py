@@ -1,8 +1,7 @@
-"""Starts a Python function as Lambda does: its runtime's own client comes first, and the package
-after it.
+"""Starts a Python function as Lambda does: the runtime's own client loads before the package.
 
-Run by the interpreter of `python_runtime`: HANDLER FOLDER...; the folders are where the handler
-imports from.
+The interpreter of `python_runtime` runs it with HANDLER FOLDER...; the handler imports from these
+folders.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The applied local stack as the tests of this folder use it, and the command line against it."""
+"""The applied local stack that the tests of this folder share, and commands against it."""
 
 import contextlib
 import io
@@ -24,64 +24,62 @@ OBJECT_MB = 2
 
 @dataclass
 class LocalStack:
-    """The applied stack, and the command line against it."""
+    """The applied stack, and commands against it."""
 
     target: Target
     access: Access
     work: Path
-    provider: Mapping[str, str]  # the settings by which Terraform finds its provider running
+    provider: Mapping[str, str]  # settings that lead Terraform to its running provider
 
     def stampede(self, *arguments: str) -> subprocess.CompletedProcess:
-        """Run the command line in a folder of its own, in this process: Python and its imports take
-        a second each."""
+        """Run a command in this process, from a folder of its own: a new process takes a second for
+        its imports."""
         out, err = io.StringIO(), io.StringIO()
         with finding(self.provider), contextlib.chdir(self.work):
             try:
                 with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                     status = main(list(arguments))
-            except SystemExit as left:  # of argparse
-                status = left.code
+            except SystemExit as end:  # argparse
+                status = end.code
         return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
     def started(self, *arguments: str, **streams: Any) -> subprocess.Popen:
-        """The command line as a process of its own, which can be interrupted and killed."""
+        """Start a command as a process, which can be interrupted and killed."""
         environment = os.environ | self.provider
         return subprocess.Popen(
             [*STAMPEDE, *arguments], cwd=self.work, env=environment, text=True, **streams
         )
 
     def apply(self, **variables: object) -> Target:
-        """Apply the stack again with other variables."""
+        """Apply the stack again with changed variables."""
         with finding(self.provider):
             outputs = embedded.apply_copy(self.access, VARIABLES | variables)
         self.target = targets.local(outputs, self.access)
         return self.target
 
     def wait_until_no_message_is_left(self) -> None:
-        """Until each was carried out or has become a dead letter: none is waiting, and none is with
-        a function."""
+        """Wait until every message is finished or dead-lettered: none waits or is in flight."""
         counts = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
         sqs, deadline = self.target.client("sqs"), time.monotonic() + 60
+        asked = {"QueueUrl": self.target["queue_url"], "AttributeNames": counts}
         while True:
-            answer = sqs.get_queue_attributes(
-                QueueUrl=self.target["queue_url"], AttributeNames=counts
-            )
-            if not any(int(answer["Attributes"][name]) for name in counts):
+            attributes = sqs.get_queue_attributes(**asked)["Attributes"]
+            if not any(int(attributes[name]) for name in counts):
                 return
-            assert time.monotonic() < deadline, answer["Attributes"]
+            assert time.monotonic() < deadline, attributes
             time.sleep(0.1)
 
 
 @contextlib.contextmanager
 def finding(provider: Mapping[str, str]) -> Iterator[None]:
-    """Let Terraform find this provider running, and in no other test of the process."""
+    """Lead Terraform to this running provider, only within the block."""
     with pytest.MonkeyPatch.context() as environment:
         for name, value in provider.items():
             environment.setenv(name, value)
         yield
 
 
-# Long enough for a start barrier of some seconds, and a busy machine.
+# Long enough for a start barrier of a few seconds on a busy machine.
 TIMEOUT_S = 20
 VARIABLES = {
     "object_size_mb": OBJECT_MB,
@@ -92,8 +90,7 @@ VARIABLES = {
 
 
 def left_behind(client: Callable[[str], Any]) -> dict[str, list]:
-    """Everything that a stack could have left behind; `client` makes a client of a service that may
-    list it."""
+    """All that a stack could leave behind; `client` makes a service's client, which may list it."""
     return {
         "queues": client("sqs").list_queues().get("QueueUrls", []),
         "buckets": client("s3").list_buckets()["Buckets"],

@@ -1,5 +1,4 @@
-"""One applied local stack for all tests of this folder: real Terraform, real provider, real
-function code."""
+"""One applied local stack for all tests of this folder: real Terraform, provider and functions."""
 
 import shutil
 
@@ -15,7 +14,7 @@ from tests.running_provider import running_provider
 
 @pytest.fixture(scope="session")
 def local_stack(tmp_path_factory):
-    """The embedded AWS with the download stack applied and the object in place; gone at the end."""
+    """The embedded AWS with an applied download stack and its object, until the session ends."""
     emulator = embedded.start(follow_parent=True)
     try:
         infra = stack.lay_out()

@@ -1,4 +1,4 @@
-"""The policies of docs/, filled in for the embedded AWS, and a user who has them."""
+"""The policies of docs/, filled in for the embedded AWS, and a user with them."""
 
 import json
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ NAMES = (
     "permissions_server_side_proof",
     "permissions_own_object",
 )
-# Beside the policy: the embedded AWS checks the first on no name and has no lambda:FunctionArn to
-# hold the second against; AWS asks for lambda:GetEventSourceMapping and sqs:SendMessage in place of
-# the next two. It knows no ARN of an instance profile (the role's, where one is named), and of a
-# key no policy, which is what lets its maker manage it. What a request to EFS says in its query,
-# and not in its path, it doesn't look at: any file system.
+# Allowed in addition to the policy. The embedded AWS checks the first action without a function's
+# name and the second without lambda:FunctionArn; AWS asks for lambda:GetEventSourceMapping and
+# sqs:SendMessage in place of the next two. For an instance profile it checks no ARN, or the role's.
+# It ignores a key's policy, by which its maker may manage the key, and the query of a request to
+# EFS, so that these actions apply to any file system.
 ASKED_OTHERWISE = (
     "lambda:CreateFunction",
     "lambda:CreateEventSourceMapping",
@@ -65,14 +65,10 @@ ASKED_OTHERWISE = (
 
 
 def policy(name: str = "permissions") -> dict[str, Any]:
-    """The policy as a reader fills it in."""
+    """The policy with its placeholders filled in."""
     text = (DOCS / f"{name}.json").read_text()
-    values = {
-        "ACCOUNT_ID": ACCOUNT_ID,
-        "REGION": REGION,
-        "PREFIX": PREFIX,
-        "DATABASE": f"{PREFIX}_express",
-    }
+    values = {"ACCOUNT_ID": ACCOUNT_ID, "REGION": REGION, "PREFIX": PREFIX}
+    values |= {"DATABASE": f"{PREFIX}_express"}
     values |= {"OWN_BUCKET": "my-bucket", "OWN_KEY": "models/v3.bin"}
     for placeholder, value in values.items():
         text = text.replace(placeholder, value)
@@ -90,12 +86,12 @@ def actions(document: Mapping[str, Any]) -> list[str]:
 
 
 def make_user(access: Access, *names: str) -> tuple[Any, dict[str, str]]:
-    """Make the user `runner` with these policies and what is asked otherwise: IAM's client, and the
-    user's key."""
+    """Make the user `runner` with these policies and ASKED_OTHERWISE. Return IAM's client and the
+    user's key, as environment variables."""
     iam = boto3.client("iam", endpoint_url=access.endpoint_url, region_name=REGION, **access.key)
     iam.create_user(UserName="runner")
     documents = {name: policy(name) for name in names}
-    # It knows the tags of few things: what a policy limits by them, it may do to any.
+    # The embedded AWS has few tags, so actions that a policy limits by tags are allowed for all.
     by_tags = [
         action
         for document in documents.values()

@@ -1,5 +1,4 @@
-"""An embedded AWS of a test's own: its clients, roles that may do just what they should, and a
-shell beside it."""
+"""A test's own embedded AWS, with clients, minimal roles and the command line."""
 
 import contextlib
 import json
@@ -25,7 +24,7 @@ BOUNDED = Config(
 
 @contextlib.contextmanager
 def embedded_aws(state_dir: Path) -> Iterator[Emulator]:
-    """One that runs, unless the test ends it before."""
+    """Run an embedded AWS during the block; the test may end it earlier."""
     try:
         yield ministack.start(state_dir, follow_parent=True)
     finally:
@@ -34,7 +33,7 @@ def embedded_aws(state_dir: Path) -> Iterator[Emulator]:
 
 
 def client(service: str, access: Access, region: str = REGION) -> Any:
-    """The root user's client, of a session of its own."""
+    """A client of the root user, with its own session."""
     where = {"endpoint_url": access.endpoint_url, "region_name": region}
     return boto3.Session().client(service, config=BOUNDED, **where, **access.key)
 
@@ -42,8 +41,7 @@ def client(service: str, access: Access, region: str = REGION) -> Any:
 def begin(
     work: Path, *arguments: str, program: str = STAMPEDE[-1], **options: Any
 ) -> subprocess.Popen:
-    """The command line in the folder `work`, with a state folder there, and so an embedded AWS of
-    its own."""
+    """Start a command in the folder `work`, with its own state and so its own embedded AWS."""
     environment = os.environ | {"STAMPEDE_STATE_DIR": str(work / "state"), "PYTHONPATH": str(ROOT)}
     command = [*STAMPEDE[:-1], program, *arguments]
     return subprocess.Popen(
@@ -52,7 +50,7 @@ def begin(
 
 
 def run(work: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
-    """What it prints on stdout and stderr, once it has ended with this status."""
+    """Run a command, expect this exit status, and return its stdout and stderr."""
     with begin(work, *arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         printed = process.communicate(timeout=600)
     assert process.returncode == status, printed[1][-3000:]
@@ -60,7 +58,7 @@ def run(work: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
 
 
 def settings(*assignments: str) -> list[str]:
-    """Options of a sweep."""
+    """A `--set` option for each assignment."""
     return [word for assignment in assignments for word in ("--set", assignment)]
 
 
@@ -69,7 +67,7 @@ def allow(action: str | list[str], resource: str) -> dict[str, Any]:
 
 
 def make_role(iam: Any, name: str, *statements: dict[str, Any], service: str = "lambda") -> str:
-    """Create a role that the service may take and that may do this; its ARN."""
+    """Create a role that the service may assume, with these permissions; return its ARN."""
 
     def document(*rows: dict[str, Any]) -> str:
         return json.dumps({"Version": "2012-10-17", "Statement": rows})

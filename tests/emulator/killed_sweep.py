@@ -1,4 +1,4 @@
-"""A sweep in an emulator of its own that is killed at random moments, resumed, and ended."""
+"""A sweep with its own emulator, killed at random moments and resumed until it ends."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from stampede.runs.folder import RunFolder
 from tests.emulator.embedded_aws import begin
 
-# The lines by which a sweep says that a phase begins.
+# The lines with which a sweep announces each phase.
 BEGINS = {
     "apply": re.compile(r": terraform apply \("),
     "messages": re.compile(r"^flooding |^round \d+ of "),
@@ -26,21 +26,21 @@ STARTED = re.compile(r"^the embedded AWS answers at \S+ \(process (\d+)\)")
 
 @dataclass(frozen=True)
 class Moment:
-    """Which phase a kill is meant for: when the sweep has said for the `nth` time that it begins,
-    and then up to `most_s` later."""
+    """When to kill: up to `most_s` s after the sweep announces the phase for the `nth` time."""
 
     begins: str
     most_s: float
     nth: int = 1
-    interrupts: bool = False  # press Ctrl-C then, and kill while the stack is taken down for that
-    keeps: bool = False  # with --keep: the emulator and its functions outlive the kill, as AWS does
+    interrupts: bool = False  # press Ctrl-C first, and kill the teardown that follows
+    keeps: bool = False  # use --keep: the emulator and its functions survive the kill, as AWS does
 
 
 @dataclass
 class KilledSweep:
-    """One run: begun, resumed after each kill, and ended.
+    """One run, from its start over each kill to its end.
 
-    `killed_in` has the phase that each kill really hit; `kept` the emulators started with --keep.
+    `killed_in` lists the phases that the kills really hit, `kept` the processes of emulators
+    started with --keep.
     """
 
     work: Path
@@ -52,16 +52,16 @@ class KilledSweep:
 
     @property
     def log(self) -> Path:
-        """What it was asked and said, and how it ended, each time."""
+        """The output and exit status of each attempt."""
         return self.work / "said"
 
     @property
     def folder(self) -> RunFolder:
-        """The run's; an empty one before it has begun."""
+        """The run's folder, which doesn't exist before its start."""
         return RunFolder(next((self.work / "results").glob("*"), self.work / "results" / "none"))
 
     def is_killed_at(self, moment: Moment) -> bool:
-        """Start or resume it, and kill its process group; False where it ended before."""
+        """Start or resume it and kill its process group; return False if it ended earlier."""
         with self._started(*["--keep"] * moment.keeps) as process:
             said: list[str] = []
             if _says(process, BEGINS[moment.begins], moment.nth, said):
@@ -69,7 +69,7 @@ class KilledSweep:
                     process.send_signal(signal.SIGINT)
                     _says(process, BEGINS["teardown"], 1, said)
                 time.sleep(self.draw.uniform(0, moment.most_s))
-                os.killpg(process.pid, signal.SIGKILL)  # it isn't waited for yet: the id is its own
+                os.killpg(process.pid, signal.SIGKILL)  # not reaped yet: still its own id
             said += process.stderr.readlines()
             status = process.wait()
         self._log(f"{moment}: status {status}", said)
@@ -83,7 +83,7 @@ class KilledSweep:
         return status == -signal.SIGKILL
 
     def end(self) -> None:
-        """Resume it to its end."""
+        """Resume it until it ends."""
         with self._started() as process:
             said = process.stderr.readlines()
             status = process.wait()
@@ -92,14 +92,15 @@ class KilledSweep:
         self.has_ended = True
 
     def left_running(self) -> dict[int, str]:
-        """Command lines of processes that were started for this run's emulator, by id."""
-        found = {}
+        """Command lines of this run's processes that still exist, by id."""
+        commands = {}
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 if str(self.work).encode() in (process / "environ").read_bytes():
                     command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                    found |= {int(process.name): command} if command else {}  # a zombie has none
-        return found
+                    if command:  # a zombie has none
+                        commands[int(process.name)] = command
+        return commands
 
     def _log(self, how: str, said: list[str]) -> None:
         with self.log.open("a") as log:
@@ -109,12 +110,9 @@ class KilledSweep:
     def _started(self, *options: str) -> Iterator[subprocess.Popen]:
         begun = (self.folder.path / "run.json").exists()
         what = ["--resume", self.folder.name] if begun else self.arguments
-        streams = {
-            "stdout": subprocess.DEVNULL,
-            "stderr": subprocess.PIPE,
-            "start_new_session": True,
-        }
-        with begin(self.work, "sweep", "--verbose", *what, *options, **streams) as process:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        command = ["sweep", "--verbose", *what, *options]
+        with begin(self.work, *command, **streams, start_new_session=True) as process:
             try:
                 yield process
             finally:
@@ -123,8 +121,7 @@ class KilledSweep:
 
 
 def _says(process: subprocess.Popen, line: re.Pattern, nth: int, said: list[str]) -> bool:
-    """Wait until it has said such a line for the nth time; False where it ended before. `said` gets
-    what it says."""
+    """Wait for the nth such line; return False if the process ends first. `said` gets its lines."""
     for text in process.stderr:
         said.append(text)
         nth -= bool(line.search(text))
@@ -134,6 +131,6 @@ def _says(process: subprocess.Popen, line: re.Pattern, nth: int, said: list[str]
 
 
 def _phase(said: list[str]) -> str:
-    """The last phase that has begun."""
+    """The last phase that was announced."""
     begun = [phase for line in said for phase, begins in BEGINS.items() if begins.search(line)]
     return begun[-1]

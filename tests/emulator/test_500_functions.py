@@ -1,4 +1,4 @@
-"""N = 500, the published experiment's largest, on one machine: `make test-slow`."""
+"""N = 500, the largest of the published experiment, on one machine (`make test-slow`)."""
 
 import itertools
 import platform
@@ -10,15 +10,14 @@ import pytest
 from stampede.runs.folder import RunFolder
 from tests.emulator.embedded_aws import run, settings
 
-ARCHITECTURE = {"x86_64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
+ARCHITECTURE = platform.machine().replace("aarch64", "arm64")
 N, MESSAGES_PER_CONCURRENCY = 500, 5
 MOST_S = 300
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3 * MOST_S)
-def test_five_hundred_at_once_are_accounted_for_in_time(tmp_path):
-    """One sweep in an emulator of its own, as a user types it."""
+def test_five_hundred_functions_at_once_are_accounted_for_in_time(tmp_path):
     swept = settings(
         f"concurrency_value={N}",
         "method=go_stream",

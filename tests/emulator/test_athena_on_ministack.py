@@ -1,5 +1,4 @@
-"""Queries that stampede has the embedded Athena carry out for real, on DuckDB, over objects in
-S3."""
+"""Queries that the embedded Athena really runs, on DuckDB over objects in S3."""
 
 import time
 from dataclasses import replace
@@ -50,7 +49,7 @@ ASKED = {
 }
 WORDS = {"refused": "doesn't support this query", "failed": "injected projected partition"}
 COUNT = "SELECT count(*) AS row_count FROM \"t\" WHERE object_bytes = '200'"
-# DuckDB has an answer to each.
+# DuckDB would answer each of these.
 REFUSED = [
     "SELECT * FROM t WHERE object_bytes = '200'",
     "SELECT count(*) AS n FROM t WHERE object_bytes = '200' OR object = '1'",
@@ -64,7 +63,7 @@ FAILING = {
 
 
 def target_with_two_sets(access):
-    """Two sets of objects, of which the second has one, and a table over both."""
+    """Two sets of objects, the second with one object, and a table over both."""
     target = targets.local(dict(OUTPUTS), access)
     s3, glue, sqs = (target.client(service) for service in ("s3", "glue", "sqs"))
     for bucket in ("data", "results"):
@@ -82,7 +81,7 @@ def target_with_two_sets(access):
     return target
 
 
-def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_that_names_it(
+def test_supported_queries_are_right_and_any_other_becomes_a_record_that_names_it(
     tmp_path, monkeypatch
 ):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
@@ -90,10 +89,9 @@ def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_
     folder.write_json("run.json", {"experiment": "queries"})
     with embedded_aws(tmp_path / "state") as running:
         target = target_with_two_sets(running.access)
+        order = {"parallel_limit": 1, "object_count": OBJECTS}
         for cell, query in ASKED.items():
-            carry_out(
-                target, folder, cell, 1, query, order={"parallel_limit": 1, "object_count": OBJECTS}
-            )
+            carry_out(target, folder, cell, 1, query, order=order)
         drained = drain(target, folder)
         refuse_other_answers(target.client("athena"))
     assert not drained.left and not any(account.is_open for account in drained.accounts)
@@ -104,18 +102,17 @@ def test_what_duckdb_answers_as_aws_does_is_right_and_anything_else_is_a_record_
     for cell, text in WORDS.items():
         failure = (records[cell]["error_type"], records[cell]["error_message"])
         assert failure[0] == "QueryFailed" and text in failure[1]
-        assert "GetQueryResults" not in failure[1], "its result was asked for, as if it had one"
+        assert "GetQueryResults" not in failure[1], "its result was requested, though it has none"
 
 
 def refuse_other_answers(athena):
-    """What isn't known to be AWS's answer is refused or fails; a repeated token runs nothing."""
+    """Refuse or fail queries whose answer AWS may not give; a repeated token runs nothing."""
 
     def start(query, token):
         context = {"QueryExecutionContext": {"Database": "d"}, "WorkGroup": "w"}
         asked = {"QueryString": query, "ClientRequestToken": token * 32}
-        return {
-            "QueryExecutionId": athena.start_query_execution(**asked, **context)["QueryExecutionId"]
-        }
+        answer = athena.start_query_execution(**asked, **context)
+        return {"QueryExecutionId": answer["QueryExecutionId"]}
 
     def ended(query):
         while True:
@@ -133,8 +130,6 @@ def refuse_other_answers(athena):
         assert status["State"] == "FAILED" and status["StateChangeReason"].startswith(reason)
     first = start(COUNT, "a")
     assert ended(first)["Status"]["State"] == "SUCCEEDED"
-    # made up
-    assert (
-        not {"DataScannedInBytes", "QueryPlanningTimeInMillis"} & ended(first)["Statistics"].keys()
-    )
+    made_up = {"DataScannedInBytes", "QueryPlanningTimeInMillis"}
+    assert not made_up & ended(first)["Statistics"].keys()
     assert start(COUNT, "a") == first != start(COUNT, "b")

@@ -1,5 +1,4 @@
-"""The user's gestures by hand against the applied stack: flood, drain, query; and what goes wrong
-with them."""
+"""Single commands against the applied stack, flood, drain and query, and their failures."""
 
 import json
 import shutil
@@ -21,8 +20,8 @@ NO_ORDER = "no work order at all"
 
 @pytest.fixture(scope="module", autouse=True)
 def applied(local_stack):
-    """As other tests found it, but that a message is dead-lettered after its second failure: 2 + 4
-    s instead of the minute that five take."""
+    """The shared stack, but a message is dead-lettered after its second failure: that takes 2 + 4 s
+    and not a minute."""
     if targets.local_terraform(local_stack.access).outputs() != local_stack.target.outputs:
         local_stack.apply()
     sqs, queue = local_stack.target.client("sqs"), {"QueueUrl": local_stack.target["queue_url"]}
@@ -35,7 +34,7 @@ def applied(local_stack):
 
 @pytest.fixture
 def rows(local_stack):
-    """A function that runs a verb, and gives the rows that it prints."""
+    """A function that runs a verb and returns the rows that it prints."""
 
     def run(verb, *arguments, status=0):
         done = local_stack.stampede(verb, "--format", "json", *arguments)
@@ -47,7 +46,7 @@ def rows(local_stack):
 
 @pytest.fixture
 def send(local_stack):
-    """A function that puts a message into the stack's queue."""
+    """A function that sends a message to the stack's queue."""
     sqs, url = local_stack.target.client("sqs"), local_stack.target["queue_url"]
     return lambda body: sqs.send_message(QueueUrl=url, MessageBody=body)
 
@@ -58,14 +57,9 @@ def test_every_message_of_a_flood_is_accounted_for_whatever_else_is_in_the_queue
     send(NO_ORDER)
     [outcome] = rows("flood", "--target", "local")
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])
-    again = {
-        "run_id": outcome["run_id"],
-        "cell": outcome["cell"],
-        "seq": 1,
-        "object_bytes": OBJECT_MB * MEBIBYTE,
-    }
-    send(json.dumps(again))
-    # the drain waits only for what was sent by the flood
+    order = {"run_id": outcome["run_id"], "cell": outcome["cell"], "seq": 1}
+    send(json.dumps(order | {"object_bytes": OBJECT_MB * MEBIBYTE}))
+    # the drain waits only for messages of the flood
     local_stack.wait_until_no_message_is_left()
     [account] = rows("drain", "--run", folder.name)
     assert account["cell"] == "memory_size=2048,concurrency_value=3"
@@ -80,65 +74,55 @@ def test_every_message_of_a_flood_is_accounted_for_whatever_else_is_in_the_queue
 
 
 def refuse_other_figures(rows, folder, edited):
-    """The saved queries have their rows, and an edited one the same figures."""
+    """Each saved query has rows, and an edited one has the same figures."""
     [summary] = rows("query", "summary", "--run", folder.name)
-    # the duplicate, too
+    # with the duplicate
     assert (summary["memory_size_mb"], summary["concurrency"], summary["count"]) == (2048, 3, 31)
     for name in ("speed", "overlap", "cold_starts", "reports"):
         assert rows("query", name, "--run", folder.name)
     published = (QUERIES / "download" / "published.cwli").read_text().replace("= 1024", "= 2048")
     edited.write_text(published.replace("publishedConcurrency = 1 ", "publishedConcurrency = 3 "))
     [row] = rows("query", str(edited), "--run", str(folder.path))
-    # of parsed text it is what was logged: text where that ends in zeros, which no number prints
+    # a parsed figure is text as it was logged, perhaps with zeros at its end
     assert float(row["max_s"]) == pytest.approx(summary["max_s"])
 
 
 def refuse_a_change_by_a_later_stack(local_stack, folder):
-    """A drain of a run from before the stack was applied changes no file of it."""
+    """A drain changes no file of a run that is older than the stack."""
     older = RunFolder(shutil.copytree(folder.path, folder.path.with_name("older")))
     older.rewrite("sent.jsonl", [row | {"sent_at_ms": 1} for row in older.rows("sent.jsonl")])
     before = {path: path.read_bytes() for path in older.path.iterdir() if path.is_file()}
     done = local_stack.stampede("drain", "--run", "older", "--format", "json")
     assert [row["sent"] for row in json.loads(done.stdout)] == [30]
-    assert (
-        "the stack of run older is gone (the applied stack was created after its last message)"
-        in done.stderr
-    )
+    why = "the applied stack was created after its last message"
+    assert f"the stack of run older is gone ({why})" in done.stderr
     assert before == {path: path.read_bytes() for path in older.path.iterdir()}
 
 
-def test_without_its_object_a_flood_ends_in_records_and_dead_letters_and_the_next_one_sends_nothing(
+def test_without_its_object_a_flood_ends_in_dead_letters_and_the_next_flood_sends_nothing(
     local_stack, rows
 ):
-    functions, s3, name = (
-        local_stack.target.client("lambda"),
-        local_stack.target.client("s3"),
-        "function_name",
-    )
-    [trigger] = functions.list_event_source_mappings(FunctionName=local_stack.target[name])[
-        "EventSourceMappings"
-    ]
+    target = local_stack.target
+    functions, s3 = target.client("lambda"), target.client("s3")
+    triggers = functions.list_event_source_mappings(FunctionName=target["function_name"])
+    [trigger] = triggers["EventSourceMappings"]
     functions.update_event_source_mapping(UUID=trigger["UUID"], Enabled=False)
     [outcome] = rows("flood", "--messages", "4")
-    s3.delete_object(Bucket=local_stack.target["bucket_name"], Key=local_stack.target["object_key"])
+    s3.delete_object(Bucket=target["bucket_name"], Key=target["object_key"])
     functions.update_event_source_mapping(UUID=trigger["UUID"], Enabled=True)
-    # Before the queue's timeout is over twice.
+    # The deadline is less than two visibility timeouts.
     [account] = rows("drain", "--run", outcome["run_id"], "--deadline-s", "120", status=1)
     assert account["sent"] == account["dead_lettered"] == 4
     assert account["succeeded"] == account["failed"] == account["unaccounted"] == 0
     folder = RunFolder(local_stack.work / "results" / outcome["run_id"])
     assert {letter["seq"] for letter in folder.rows("dead_letters.jsonl")} == {0, 1, 2, 3}
     assert Counter(record["attempt"] for record in folder.rows("records.jsonl")) == {1: 4, 2: 4}
-    assert {row["type"] for row in rows("query", "errors", "--run", folder.name)} <= {
-        "NoSuchKey",
-        "AccessDenied",
-    }
+    errors = {row["type"] for row in rows("query", "errors", "--run", folder.name)}
+    assert errors <= {"NoSuchKey", "AccessDenied"}
     assert rows("query", "summary", "--run", folder.name) == []
     refused = local_stack.stampede("flood")
-    assert (
-        refused.returncode,
-        refused.stderr.strip().endswith("; `stampede dataset` uploads it"),
-    ) == (2, True)
+    assert refused.returncode == 2
+    assert refused.stderr.strip().endswith("; `stampede dataset` uploads it")
     assert local_stack.stampede("dataset").returncode == 0
 
 
@@ -150,17 +134,14 @@ def has_a_part(s3, bucket):
     )
 
 
-def test_an_interrupted_upload_leaves_no_parts_behind(local_stack):
+def test_an_interrupted_upload_leaves_no_parts(local_stack):
     process = local_stack.started(
         "dataset", "--size-mb", "1500", stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
     )
-    s3, bucket, deadline = (
-        local_stack.target.client("s3"),
-        local_stack.target["bucket_name"],
-        time.monotonic() + 60,
-    )
-    while not has_a_part(s3, bucket):  # from then on the client knows of the upload, too
-        assert time.monotonic() < deadline, "the upload had not begun"
+    s3, bucket = local_stack.target.client("s3"), local_stack.target["bucket_name"]
+    deadline = time.monotonic() + 60
+    while not has_a_part(s3, bucket):  # with a part, the client knows of the upload, too
+        assert time.monotonic() < deadline, "the upload hasn't begun"
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)

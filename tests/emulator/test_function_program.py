@@ -1,5 +1,5 @@
-"""Sweeps of somebody's program for provided.al2023, which throws, exits and fails in part, one
-message or a batch at a time: `make test-slow`."""
+"""Sweeps of a user's program for provided.al2023 that throws, exits and fails in part, by message
+and by batch (`make test-slow`)."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.unit.report.recompute import mismatches
 
 MOST_S = 600
 SLEEP_S = 0.02
-# The body says what it does; half a line on stdout must not cost a record.
+# A message's body says what to do. Half a line on stdout must not cost a record.
 PROGRAM = """
 package main
 
@@ -64,23 +64,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(MOST_S + 60)]
 
 
 def built_program(folder):
-    """The package of the program, a zip, and what runs it."""
+    """Build the program's package, a zip, and return the settings that run it."""
     (folder / "main.go").write_text(PROGRAM)
     build = ["go", "build", "-o", str(folder / "bootstrap"), str(folder / "main.go")]
-    subprocess.run(
-        build,
-        cwd=FUNCTIONS / "transfer",
-        env=os.environ | {"CGO_ENABLED": "0"},
-        check=True,
-        timeout=MOST_S,
-    )
+    environment = os.environ | {"CGO_ENABLED": "0"}
+    subprocess.run(build, cwd=FUNCTIONS / "transfer", env=environment, check=True, timeout=MOST_S)
     with zipfile.ZipFile(folder / "program.zip", "w") as package:
         package.write(folder / "bootstrap", "bootstrap")
     return ["package=program.zip", "runtime=provided.al2023"]
 
 
 def swept_with(folder, package, payloads, *more):
-    """The folder of a sweep with N = 2, its account but for what is 0, and its records."""
+    """Run a sweep with N = 2; return its folder, its account without zeros, and its records."""
     weighted = [
         {"payload": json.loads(body), "weight": weight} for body, weight in payloads.items()
     ]
@@ -104,19 +99,15 @@ def test_every_message_of_a_program_is_accounted_for_by_kind(tmp_path):
         (3, "ok"): 2,
         (4, "PartialFailure"): 2 * 5,
     }
-    assert (
-        min(record["elapsed_seconds"] for record in records if record["status"] == "ok") >= SLEEP_S
-    )
+    ok = [record["elapsed_seconds"] for record in records if record["status"] == "ok"]
+    assert min(ok) >= SLEEP_S
 
 
-def test_each_message_of_a_batch_has_its_record_and_its_end_and_an_invocation_is_one_operation(
-    tmp_path,
-):
+def test_each_message_of_a_batch_has_a_record_and_an_invocation_is_one_operation(tmp_path):
     payloads = {'{"fine": true}': 24, '"throw once"': 3, '"partial"': 3}
     package = [*built_program(tmp_path), "batch_size=5"]
-    folder, counts, records = swept_with(
-        tmp_path, package, payloads, "--messages-per-concurrency", "3"
-    )
+    few = ["--messages-per-concurrency", "3"]
+    folder, counts, records = swept_with(tmp_path, package, payloads, *few)
     assert counts == {"sent": 2 * 3 * 5, "succeeded": 27, "dead_lettered": 3}
     deliveries = Counter((record["seq"], record["attempt"]) for record in records)
     assert set(deliveries.values()) == {1} and {record["payload"] for record in records} == {0}
@@ -127,13 +118,12 @@ def test_each_message_of_a_batch_has_its_record_and_its_end_and_an_invocation_is
         invocations.setdefault(record["request_id"], []).append(record)
     for batch in invocations.values():
         assert [record["batch_index"] for record in batch] == list(range(len(batch)))
-        assert {(record["batch"], record["started_at_ms"]) for record in batch} == {
-            (len(batch), batch[0]["started_at_ms"])
-        }
+        starts = {(record["batch"], record["started_at_ms"]) for record in batch}
+        assert starts == {(len(batch), batch[0]["started_at_ms"])}
     assert 1 < max(map(len, invocations.values())) <= 5
-    # A thrown error fails the whole batch, a named message itself alone.
-    of_errors = [[record.get("error_type") for record in batch] for batch in invocations.values()]
-    assert all(len(set(kinds)) == 1 for kinds in of_errors if "HandlerError" in kinds)
+    # A thrown error fails the whole batch, a named failure only its message.
+    error_types = [[record.get("error_type") for record in batch] for batch in invocations.values()]
+    assert all(len(set(kinds)) == 1 for kinds in error_types if "HandlerError" in kinds)
 
     first = [batch[0] for batch in invocations.values() if batch[0]["status"] == "ok"]
     stated = json.loads((folder / "statistics.json").read_text())

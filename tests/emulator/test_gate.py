@@ -1,5 +1,5 @@
-"""Nobody but its own run drives an embedded AWS, and of its own it turns nobody away, however many
-begin at once."""
+"""An embedded AWS obeys only keys of its own run, and accepts all their connections, however many
+start at once."""
 
 import contextlib
 import hashlib
@@ -28,7 +28,7 @@ from tests.emulator.embedded_aws import client, embedded_aws, make_role
 
 BUCKET, CONNECTIONS = "bucket", 600
 EMPTY_ZIP = b"PK\x05\x06" + bytes(18)
-# A form; to be let in it needs a key, and no right.
+# A form whose call needs a key and no permission.
 WHO_AM_I = b"Action=GetCallerIdentity&Version=2011-06-15"
 PAGES = ("/_ministack/reset", "/_localstack/health", "/_aws/execute-api/a/b", "/oauth2/token")
 TEST = Credentials("test", "test")
@@ -36,7 +36,7 @@ TEST = Credentials("test", "test")
 
 @dataclass(frozen=True)
 class Call:
-    """An HTTP request, as it is sent."""
+    """An HTTP request as sent."""
 
     method: str
     target: str
@@ -57,14 +57,14 @@ class Call:
 
 
 class Signer:
-    """Signs calls as boto3 does, with the run's key unless another is given."""
+    """Signs calls as boto3 does, by default with the run's key."""
 
     def __init__(self, access: Access) -> None:
         self.host = access.endpoint_url.removeprefix("http://")
         self.key = Credentials(access.access_key_id, access.secret_access_key)
 
     def signed(self, path="/", body=WHO_AM_I, *, method="POST", key=None, service="sts", **more):
-        """A call; `more` has headers that are signed too, and the `host`."""
+        """A call; `more` holds additional signed headers and the `host`."""
         host = more.pop("host", self.host)
         request = AWSRequest(method, f"http://{host}{path}", more, body)
         auth = S3SigV4Auth if service == "s3" else SigV4Auth
@@ -72,7 +72,7 @@ class Signer:
         return Call(method, path, (("Host", host), *request.headers.items()), body)
 
     def presigned(self, more="", *, key=None, service="s3", expires=60, method="GET"):
-        """A URL, with `more` in its query once it is signed."""
+        """A call of a presigned URL, with `more` added to its query after signing."""
         path = f"/{BUCKET}?list-type=2" if service == "s3" else f"/?{WHO_AM_I.decode()}"
         request = AWSRequest("GET", f"http://{self.host}{path}")
         auth = S3SigV4QueryAuth if service == "s3" else SigV4QueryAuth
@@ -82,7 +82,7 @@ class Signer:
 
 
 def let_in(sign, session):
-    """What no other test sends."""
+    """Valid calls that no other test sends."""
     port = sign.host.rpartition(":")[2]
     return {
         "a session": sign.signed(key=session),
@@ -95,27 +95,30 @@ def let_in(sign, session):
 
 
 def refused(sign, session, derived):
-    """What anybody can send."""
+    """Calls that anybody could send."""
     call, url, access_key = sign.signed(), sign.presigned(), session.access_key
     of_host = (("Host", sign.host),)
     scope = f"{sign.key.access_key}%2F20260101%2Fus-east-1%2Fs3%2Faws4_request"
     rebound = sign.signed(host="rebound.example:4566")
+    bucket = sign.signed(f"/{BUCKET}", b"", method="GET", service="s3")
+    upload = sign.signed(f"/{BUCKET}/k", b"x", method="PUT", service="s3")
+    form = WHO_AM_I + f"&X-Amz-Credential={scope}".encode()
+    other_secret = Credentials(sign.key.access_key, "test")
+    no_token = Credentials(access_key, session.secret_key)
+    other_token = Credentials(access_key, session.secret_key, "x")
     authorization = dict(call.headers)["Authorization"]
     upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    upgrade |= {"Sec-WebSocket-Key": "eA=="}
     return {page: Call("POST", page, of_host, b"{}") for page in PAGES} | {
         "nothing signed": Call("POST", "/", of_host, WHO_AM_I),
         "a key that everybody knows": sign.signed(key=TEST),
         "an account's number": sign.signed(key=Credentials("000000000000", "test")),
-        "the run's key and another secret": sign.signed(
-            key=Credentials(sign.key.access_key, "test")
-        ),
+        "the run's key and another secret": sign.signed(key=other_secret),
         "a function's key, derived from its name": sign.signed(key=derived),
         "an empty key": replace(call, headers=of_host)
         | {"Authorization": authorization.replace(sign.key.access_key, "")},
-        "a session without its token": sign.signed(key=Credentials(access_key, session.secret_key)),
-        "a session with another token": sign.signed(
-            key=Credentials(access_key, session.secret_key, "x")
-        ),
+        "a session without its token": sign.signed(key=no_token),
+        "a session with another token": sign.signed(key=other_token),
         "a URL that has expired": sign.presigned(expires=-1),
         "a URL that never ends": sign.presigned(expires=10**9),
         "a URL for another method": sign.presigned(method="DELETE"),
@@ -129,49 +132,40 @@ def refused(sign, session, derived):
             f"/{BUCKET}?X-Amz-Credential={scope}", b"", method="GET", key=session
         ),
         "another body": replace(call, body=WHO_AM_I + b"&x"),
-        "another object": replace(
-            sign.signed(f"/{BUCKET}/k", b"x", method="PUT", service="s3"), body=b"y"
-        ),
-        "another path": replace(
-            sign.signed(f"/{BUCKET}", b"", method="GET", service="s3"), target=f"/{BUCKET}?acl"
-        ),
+        "another object": replace(upload, body=b"y"),
+        "another path": replace(bucket, target=f"/{BUCKET}?acl"),
         "a header that it doesn't cover": call | {"X-Amz-Target": "AWSLambda.Invoke"},
-        "a key of a form": Call(
-            "POST", "/", of_host, WHO_AM_I + f"&X-Amz-Credential={scope}".encode()
-        ),
+        "a key in a form": Call("POST", "/", of_host, form),
         "a role at a page of MiniStack's": sign.signed("/_ministack/reset", key=session),
         "a page, by its origin": call | {"Origin": "null"},
         "another host": rebound,
         "a host of a proxy": replace(call, target=f"http://{rebound.headers[0][1]}/"),
         "a second signature": call | {"Authorization": authorization},
-        "a websocket": sign.signed("/", b"", method="GET")
-        | upgrade
-        | {"Sec-WebSocket-Key": "eA=="},
+        "a websocket": sign.signed("/", b"", method="GET") | upgrade,
     }
 
 
 def function_of(access):
-    """The key that MiniStack by itself derives for a function, from its name and its role's."""
+    """Make a function; return the key that MiniStack would derive from its ARN and its role's."""
     functions, role = client("lambda", access), make_role(client("iam", access), "worker")
     runs = {"Runtime": "python3.12", "Handler": "i.h", "Role": role, "Code": {"ZipFile": EMPTY_ZIP}}
     arn = functions.create_function(FunctionName="f", **runs)["FunctionArn"]
     functions.get_waiter("function_active_v2").wait(FunctionName="f", WaiterConfig={"Delay": 1})
     functions.invoke(FunctionName="f")  # from now on it has keys
     digest = hashlib.sha256(f"{arn}:{role}".encode()).hexdigest()
-    secret, token = (
-        hashlib.sha256(f"{kind}:{digest}".encode()).hexdigest() for kind in ("secret", "token")
-    )
+    secret = hashlib.sha256(f"secret:{digest}".encode()).hexdigest()
+    token = hashlib.sha256(f"token:{digest}".encode()).hexdigest()
     return Credentials(f"ASIA{digest[:16].upper()}", secret, token)
 
 
 def session_of(access):
-    """A key of a role's, which may do nothing."""
+    """The key of a role without permissions."""
     role = make_role(client("iam", access), "session")
     taken = client("sts", access).assume_role(RoleArn=role, RoleSessionName="me")["Credentials"]
     return Credentials(taken["AccessKeyId"], taken["SecretAccessKey"], taken["SessionToken"])
 
 
-def test_who_has_no_key_of_the_run_gets_no_answer_and_makes_nothing(tmp_path, monkeypatch):
+def test_only_keys_of_the_run_are_let_in_and_other_calls_change_nothing(tmp_path, monkeypatch):
     with embedded_aws(tmp_path) as running:
         access, sign = running.access, Signer(running.access)
         client("s3", access).create_bucket(Bucket=BUCKET)
@@ -191,13 +185,11 @@ def test_who_has_no_key_of_the_run_gets_no_answer_and_makes_nothing(tmp_path, mo
         assert answered == dict.fromkeys(calls, 403)
         assert left_behind(lambda service: client(service, access)) == before
         other = Access(access.endpoint_url, access.access_key_id, "wrong")
-        with pytest.raises(ClientError, match="Signature"):  # an SDK says it is S3's
+        with pytest.raises(ClientError, match="Signature"):  # in S3's form
             client("s3", other).list_buckets()
 
 
-def test_its_key_is_for_this_users_shells_alone_and_leads_to_no_strangers_port(
-    tmp_path, monkeypatch
-):
+def test_only_this_user_can_read_the_key_and_it_never_leads_to_another_port(tmp_path, monkeypatch):
     state, answers = tmp_path / "state", ministack.Emulator.answers
 
     def answered_by_nobody_else(emulator):
@@ -207,10 +199,8 @@ def test_its_key_is_for_this_users_shells_alone_and_leads_to_no_strangers_port(
 
     def led_to():
         script = ". state/emulator.env; echo $AWS_ENDPOINT_URL $AWS_SECRET_ACCESS_KEY"
-        shell = ["/bin/sh", "-c", script]
-        return subprocess.run(
-            shell, cwd=tmp_path, env={}, capture_output=True, text=True, check=False
-        ).stdout.split()
+        options = {"cwd": tmp_path, "env": {}, "capture_output": True, "text": True}
+        return subprocess.run(["/bin/sh", "-c", script], check=False, **options).stdout.split()
 
     monkeypatch.setattr(ministack.Emulator, "answers", answered_by_nobody_else)
     with embedded_aws(state) as running:
@@ -223,14 +213,14 @@ def test_its_key_is_for_this_users_shells_alone_and_leads_to_no_strangers_port(
         assert led_to() == [running.endpoint_url, secret]
         os.killpg(running.pid, signal.SIGKILL)
         os.waitpid(running.pid, 0)
-        assert led_to() == []  # its port may be a stranger's now
+        assert led_to() == []  # another program may have its port now
         assert not ministack.stop(state)
         assert not list(state.glob("emulator.[je]*"))
 
 
-def test_600_connections_at_once_wait_until_a_busy_emulator_comes_to_them(tmp_path):
+def test_600_connections_at_once_wait_until_a_busy_emulator_accepts_them(tmp_path):
     with embedded_aws(tmp_path) as running, contextlib.ExitStack() as opened:
-        os.kill(running.pid, signal.SIGSTOP)  # busy: it comes to nothing else
+        os.kill(running.pid, signal.SIGSTOP)  # busy: it accepts nothing
         opened.callback(os.kill, running.pid, signal.SIGCONT)
         waiting = {opened.enter_context(socket.socket()) for _ in range(CONNECTIONS)}
         for connection in waiting:
@@ -243,7 +233,7 @@ def test_600_connections_at_once_wait_until_a_busy_emulator_comes_to_them(tmp_pa
 
 
 def test_the_head_of_an_answer_comes_with_its_body(tmp_path):
-    """Go's SDK repeats a call when it comes alone (stampede/emulator/keeper.py)."""
+    """The SDK for Go repeats a call if the head comes alone (stampede/emulator/keeper.py)."""
     with embedded_aws(tmp_path) as running:
         port = int(running.endpoint_url.rpartition(":")[2])
         with socket.create_connection((ministack.HOST, port), timeout=10) as connection:
@@ -262,9 +252,8 @@ time.sleep(60)
 
 
 def test_an_emulator_ends_with_the_process_that_it_follows_however_that_ends(tmp_path):
-    with subprocess.Popen(
-        [sys.executable, "-c", PARENT, tmp_path], stdout=subprocess.PIPE, text=True
-    ) as parent:
+    command = [sys.executable, "-c", PARENT, tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
         parent.stdout.readline()
         running = ministack.running(tmp_path)
         assert running.is_alive()

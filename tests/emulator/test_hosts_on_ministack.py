@@ -1,5 +1,4 @@
-"""Hosts as processes of this machine on the embedded AWS: its queue, its log, its S3, and the role
-of an instance."""
+"""Hosts as local processes on the embedded AWS, with its queue, log, S3 and an instance's role."""
 
 import json
 import platform
@@ -43,20 +42,17 @@ def wait_for(happened):
 
 
 def instance(access):
-    """The id of an instance with the role."""
+    """Run an instance with the role; return its id."""
     iam, ec2 = client("iam", access), client("ec2", access)
     make_role(iam, "host", *MAY, service="ec2")
     iam.create_instance_profile(InstanceProfileName="host")
     iam.add_role_to_instance_profile(InstanceProfileName="host", RoleName="host")
-    profile = {
-        "ImageId": "ami-1",
-        "InstanceType": "m5a.large",
-        "IamInstanceProfile": {"Name": "host"},
-    }
-    return ec2.run_instances(MinCount=1, MaxCount=1, **profile)["Instances"][0]["InstanceId"]
+    kind = {"ImageId": "ami-1", "InstanceType": "m5a.large", "MinCount": 1, "MaxCount": 1}
+    started = ec2.run_instances(**kind, IamInstanceProfile={"Name": "host"})
+    return started["Instances"][0]["InstanceId"]
 
 
-def test_a_host_hands_its_slice_back_when_it_is_stopped_and_may_do_no_more_than_its_instance(
+def test_a_stopped_host_returns_its_slice_and_has_only_the_permissions_of_its_instance(
     tmp_path, transfer_program, monkeypatch
 ):
     place = tmp_path / platform.machine().replace("aarch64", "arm64")
@@ -67,61 +63,47 @@ def test_a_host_hands_its_slice_back_when_it_is_stopped_and_may_do_no_more_than_
         s3, sqs, logs = (client(service, running.access) for service in ("s3", "sqs", "logs"))
         s3.create_bucket(Bucket=BUCKET)
         rows = "".join(f"masters/a,copies/{number:03},1000\n" for number in range(OBJECTS))
-        objects = {
-            "manifest/m/000000.csv": rows,
-            "manifest/m/000001.csv": f"masters/a,{FORBIDDEN}\n",
-        }
-        for key, text in ({"masters/a": "x" * 1000} | objects).items():
+        objects = {"masters/a": "x" * 1000, "manifest/m/000000.csv": rows}
+        objects["manifest/m/000001.csv"] = f"masters/a,{FORBIDDEN}\n"
+        for key, text in objects.items():
             s3.put_object(Bucket=BUCKET, Key=key, Body=text.encode())
         logs.create_log_group(logGroupName=GROUP)
-        queue = {
-            "QueueUrl": sqs.create_queue(QueueName="q", Attributes={"VisibilityTimeout": "600"})[
-                "QueueUrl"
-            ]
-        }
-        outputs = {
-            "concurrency_value": 1,
-            "region": "us-east-1",
-            "instance_ids": [instance(running.access)],
-        }
+        created = sqs.create_queue(QueueName="q", Attributes={"VisibilityTimeout": "600"})
+        queue = {"QueueUrl": created["QueueUrl"]}
+        outputs = {"concurrency_value": 1, "region": "us-east-1"}
+        outputs["instance_ids"] = [instance(running.access)]
         outputs["host_environment"] = ENVIRONMENT | {"QUEUE_URL": queue["QueueUrl"]}
 
         def start():
             return hosts.ensure(tmp_path / "state", outputs, running.access, follow_parent=True)
 
         def send(**order):
-            order |= {
-                "run_id": "r",
-                "cell": "c",
-                "parallel_limit": 4,
-                "manifest": "manifest/m/",
-                "slices": 1,
-            }
+            order |= {"run_id": "r", "cell": "c", "parallel_limit": 4}
+            order |= {"manifest": "manifest/m/", "slices": 1}
             sqs.send_message(**queue, MessageBody=json.dumps(order))
 
         def messages():
-            """How many the queue has, and how many are hidden."""
+            """The counts of visible and hidden messages, as texts."""
             names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
             return [*sqs.get_queue_attributes(**queue, AttributeNames=names)["Attributes"].values()]
 
         def lines(seq, least):
-            """What the log has of an order, records and lines of failed objects, when there are so
-            many."""
+            """The log's lines of an order, records and failed objects, once there are `least`."""
             events = logs.filter_log_events(logGroupName=GROUP)["events"]
-            of_order = [
-                line for event in events if (line := json.loads(event["message"]))["seq"] == seq
-            ]
+            parsed = [json.loads(event["message"]) for event in events]
+            of_order = [line for line in parsed if line["seq"] == seq]
             return of_order if len(of_order) >= least else None
+
+        def some_copies():
+            listed = s3.list_objects_v2(Bucket=BUCKET, Prefix="copies/")
+            return listed.get("KeyCount", 0) >= 3
 
         assert start() == start()
         send(seq=1, first_slice=0, calls_per_s=10)
-        wait_for(
-            lambda: s3.list_objects_v2(Bucket=BUCKET, Prefix="copies/").get("KeyCount", 0) >= 3
-        )
+        wait_for(some_copies)
         assert hosts.stop(tmp_path / "state") == 1
-        assert messages() == ["1", "0"], (
-            "the message is there for the next host at once: it wasn't killed"
-        )
+        # It wasn't killed: the next host can receive the message at once.
+        assert messages() == ["1", "0"]
         [first] = lines(1, 1)
         assert first["error_type"] == "DeadlineExceeded" and 3 <= first["copied"] < OBJECTS
 
@@ -130,10 +112,8 @@ def test_a_host_hands_its_slice_back_when_it_is_stopped_and_may_do_no_more_than_
         assert (second["status"], second["attempt"], second["failed"]) == ("ok", 2, 0)
         assert second["planned"] == second["copied"] + second["already_there"] == OBJECTS
         assert second["already_there"] >= first["copied"]
-        assert (
-            second["message_id"] == first["message_id"]
-            and second["sandbox_id"] != first["sandbox_id"]
-        )
+        assert second["message_id"] == first["message_id"]
+        assert second["sandbox_id"] != first["sandbox_id"]
 
         send(seq=2, first_slice=1)
         failed, record = wait_for(lambda: lines(2, 2))

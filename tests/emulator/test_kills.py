@@ -1,5 +1,4 @@
-"""A sweep killed at fifteen random moments, and resumed after each, loses nothing: `make
-test-slow`.
+"""A sweep killed at fifteen random moments and resumed each time loses nothing (`make test-slow`).
 
 `--hypothesis-seed=N` draws other moments.
 """
@@ -24,22 +23,22 @@ SWEEP += ["--messages-per-concurrency", str(MESSAGES_PER_CONCURRENCY)]
 SWEEP += settings(
     "storage=s3", "dataset=small", "small_files=2", "threads=1,2", "concurrency_value=2,4"
 )
-# In any order; what comes once all is measured is killed last.
+# These phases in any order; those after all measurements come last.
 PHASES = ["apply"] * 4 + ["flood"] * 3 + ["drain"] * 4 + ["interrupted"]
 LAST_PHASES = ["teardown", "report", "report"]
-# It takes about seven minutes.
+# The test takes about seven minutes.
 MOST_S = 1800
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(MOST_S),
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it looks into /proc"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it reads /proc"),
 ]
 
 
 @pytest.fixture
 def begin(tmp_path):
-    """Begins a sweep; whatever is left of it afterwards is ended."""
+    """A function that starts a sweep; remaining processes are killed at the end."""
     sweeps = []
 
     def begun(draw):
@@ -60,7 +59,7 @@ def test_a_sweep_killed_fifteen_times_and_resumed_loses_nothing(begin, request):
     sweeps = [begin(draw)]
     for phase in [*draw.sample(PHASES, len(PHASES)), *LAST_PHASES]:
         while not sweeps[-1].is_killed_at(moment(sweeps[-1], phase)):
-            if sweeps[-1].has_ended and phase != "report":  # it was too late for a kill
+            if sweeps[-1].has_ended and phase != "report":  # too late for a kill
                 sweeps.append(begin(draw))
     sweeps[-1].end()
     killed_in = Counter(phase for sweep in sweeps for phase in sweep.killed_in)
@@ -75,11 +74,11 @@ def test_a_sweep_killed_fifteen_times_and_resumed_loses_nothing(begin, request):
 
 
 def moment(sweep, phase):
-    """A moment of the phase, anywhere in what is left of the sweep."""
+    """A random moment of the phase in the rest of the sweep."""
     finished = {cell["cell"] for cell in sweep.folder.read_json("run.json", {}).get("cells", [])}
     blocks = max(1, (CELLS - len(finished)) // BLOCK)
     sent = (row for row in sweep.folder.rows("sent.jsonl") if row["cell"] not in finished)
-    # Warm-ups come again, and so may the round that was cut off.
+    # Warm-ups are repeated, and so may the interrupted round be.
     floods = blocks * (BLOCK + ROUNDS) - max((row["round"] for row in sent), default=0)
     is_up = any("emulator.keeper" in command for command in sweep.left_running().values())
     draw, keeps = sweep.draw, sweep.draw.random() < 0.5
@@ -116,7 +115,7 @@ def refuse_losses(folder):
 
 
 def refuse_wrong_figures(folder):
-    """Each message of the plan is in the figures once, and nothing else."""
+    """Expect each message of the plan in the figures once, and nothing else."""
     counted = Counter()
     with (folder.path / "cells.csv").open() as file:
         for row in csv.DictReader(file):
@@ -130,12 +129,11 @@ def refuse_wrong_figures(folder):
 
 
 def refuse_leftovers(sweep):
-    """An emulator that was started with --keep outlives a kill of the teardown, and is stopped
-    here; any other one is gone."""
+    """Only emulators started with --keep may survive a killed teardown; they are stopped here."""
     running = sweep.left_running().items()
     assert {pid for pid, command in running if "emulator.keeper" in command} <= sweep.kept
     run(sweep.work, "emulator", "stop")
     deadline = time.monotonic() + 60
-    while left := sweep.left_running():
-        assert time.monotonic() < deadline, left
+    while processes := sweep.left_running():
+        assert time.monotonic() < deadline, processes
         time.sleep(0.2)

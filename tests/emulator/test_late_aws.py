@@ -1,5 +1,4 @@
-"""Sweeps through an embedded AWS that is as late as AWS (tests/fakes/late_aws.py), as a user types
-them."""
+"""Sweeps on an embedded AWS with the delays of AWS (tests/fakes/late_aws.py)."""
 
 import itertools
 import re
@@ -11,15 +10,15 @@ from tests.emulator.embedded_aws import begin, settings
 
 SWEEPS = {
     "download": ["memory_size=1024", "object_size_mb=2", "timeout_s=20", "concurrency_value=1,3"],
-    # The function moves into its network and out of it again. Where Terraform destroys a network
-    # before it updates the function, EC2 says DependencyViolation for longer than MOST_S.
+    # The function moves into its network and out again. If Terraform destroyed a network before it
+    # updates the function, EC2 would answer DependencyViolation for longer than MOST_S.
     "express": [
-        *(
-            "placement=any_zone,same_zone",
-            "storage_class=standard,express",
-            "operation=upload,download",
-        ),
-        *("object_bytes=1000", "parallel_limit=5", "concurrency_value=2"),
+        "placement=any_zone,same_zone",
+        "storage_class=standard,express",
+        "operation=upload,download",
+        "object_bytes=1000",
+        "parallel_limit=5",
+        "concurrency_value=2",
     ],
 }
 LATE = {"download": ["lines aren't shown yet"], "express": []}
@@ -28,8 +27,7 @@ MOST_S = 900
 
 @pytest.fixture(scope="module")
 def sweeps(tmp_path_factory):
-    """All of them at once, each with an embedded AWS of its own: they mostly wait. Process and
-    folder of each."""
+    """Folders and processes of all sweeps, which run at once: they mostly wait."""
     started = {}
     for experiment, assignments in SWEEPS.items():
         work = tmp_path_factory.mktemp(experiment)
@@ -48,7 +46,7 @@ def sweeps(tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.timeout(MOST_S + 60)
 @pytest.mark.parametrize("experiment", SWEEPS)
-def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
+def test_a_sweep_on_a_late_aws_accounts_for_every_message(sweeps, experiment):
     work, process = sweeps[experiment]
     status, output = process.wait(timeout=MOST_S), (work / "output").read_text()
     assert status == 0, output[-3000:]
@@ -56,8 +54,7 @@ def test_a_sweep_passes_and_accounts_for_every_message(sweeps, experiment):
     log = (work / "state" / "emulator.log").read_text()
     assert all(lateness in log for lateness in [*LATE[experiment], "judged by the policies before"])
     if experiment == "express":
-        # The function leaves its network in one apply. It sits there until Terraform has updated
-        # it: what goes before would be refused for as long (issue #13661 of
-        # terraform-provider-aws).
+        # In one apply the function leaves its network. A network can't be destroyed until the
+        # function is updated (issue #13661 of terraform-provider-aws).
         placements = re.findall(r"placement=(\w+),\S+ terraform apply", output)
         assert ("same_zone", "any_zone") in itertools.pairwise(placements)

@@ -1,5 +1,5 @@
-"""A bucket and an object that somebody has put into the embedded AWS by hand, downloaded by a sweep
-as a user types it: held to what the object was when the run began, and left as it was."""
+"""Sweeps of a user's own object in the embedded AWS: a run insists on the object's first state, and
+leaves the bucket unchanged."""
 
 import json
 import os
@@ -21,22 +21,15 @@ SWEEP = [
     "download",
     *settings("memory_size=1024", "concurrency_value=1,2", "timeout_s=20", "method=go_stream"),
 ]
-# What a stack could have set, by the operation that reads it.
-SETTINGS = (
-    "policy",
-    "tagging",
-    "notification_configuration",
-    "versioning",
-    "encryption",
-    "lifecycle_configuration",
-)
-SETTINGS += ("ownership_controls", "acl", "logging")
+# Settings of a bucket that a stack could change, by the operation that reads them.
+SETTINGS = ("policy", "tagging", "notification_configuration", "versioning", "encryption")
+SETTINGS += ("lifecycle_configuration", "ownership_controls", "acl", "logging")
 
 
 @pytest.fixture
 def access(tmp_path):
-    """That of an embedded AWS that the user has started, with a bucket of his own; Terraform finds
-    its provider running, which saves most of its time."""
+    """Access to an embedded AWS that the user started, with the user's bucket. A running provider
+    saves Terraform most of its time."""
     run(tmp_path, "emulator", "start")
     try:
         access = ministack.running(tmp_path / "state").access
@@ -54,38 +47,34 @@ def access(tmp_path):
 
 
 def everything(s3):
-    """All of the bucket that something may have changed."""
+    """The bucket's settings and the versions of its objects."""
     seen = {}
     for name in SETTINGS:
         try:
-            seen[name] = getattr(s3, f"get_bucket_{name}")(Bucket=BUCKET) | {
-                "ResponseMetadata": None
-            }
+            read = getattr(s3, f"get_bucket_{name}")
+            seen[name] = read(Bucket=BUCKET) | {"ResponseMetadata": None}
         except s3.exceptions.ClientError as error:
             seen[name] = error.response["Error"]["Code"]
     versions = s3.list_object_versions(Bucket=BUCKET)
     return seen, versions["Versions"], versions.get("DeleteMarkers")
 
 
-def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(access, tmp_path):
+def test_a_sweep_insists_on_the_etag_reports_it_and_leaves_the_object_unchanged(access, tmp_path):
     s3 = client("s3", access)
     before, etag = everything(s3), s3.head_object(Bucket=BUCKET, Key=KEY)["ETag"]
     refused_beside_another_region(access, tmp_path)
     asked = [*settings(f"object={URL}", "concurrency_value=1"), "--format", "json"]
-    checks = {
-        row["check"]: row
-        for row in json.loads(run(tmp_path, "doctor", "download", *asked)[0])["checks"]
-    }
+    doctor = json.loads(run(tmp_path, "doctor", "download", *asked)[0])
+    checks = {row["check"]: row for row in doctor["checks"]}
     assert checks["object"]["status"] == "ok" and "2.861 MiB, ETag " in checks["object"]["found"]
 
-    # The stack is kept when the sweep ends, so that the resumed one needn't wait for its queues.
-    with begin(
-        tmp_path, *SWEEP, *settings(f"object={URL}"), "--keep", stderr=subprocess.PIPE
-    ) as process:
+    # --keep: the resumed sweep needn't wait for its queues.
+    command = [*SWEEP, *settings(f"object={URL}"), "--keep"]
+    with begin(tmp_path, *command, stderr=subprocess.PIPE) as process:
         for line in process.stderr:
             if line.startswith("run "):
                 folder = RunFolder(tmp_path / "results" / line.split()[1].rstrip(":"))
-            if line.startswith("cell 2 of 2"):  # which is applied now
+            if line.startswith("cell 2 of 2"):  # it is applied now
                 break
         assert everything(s3) == before
         s3.put_object(Bucket=BUCKET, Key=KEY, Body=os.urandom(len(BODY)))
@@ -93,10 +82,8 @@ def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(
     assert "the sweep ends with" in said, said
     first, second = folder.read_json("accounting.json")
     assert first["sent"] == first["succeeded"] > 0 == second["succeeded"]
-    failed = {
-        row["error_type"] for row in folder.rows("records.jsonl") if row["cell"] == second["cell"]
-    }
-    assert failed == {"ObjectChanged"}
+    records = [row for row in folder.rows("records.jsonl") if row["cell"] == second["cell"]]
+    assert {row["error_type"] for row in records} == {"ObjectChanged"}
 
     resume = [*SWEEP[:2], "--resume", folder.run_id]
     assert "put that one back" in run(tmp_path, *resume, status=2)[1]
@@ -113,11 +100,9 @@ def test_a_sweep_holds_it_to_its_etag_says_which_it_was_and_leaves_it_as_it_was(
 
 
 def refused_beside_another_region(access, work):
-    """An object of another region is refused with that and the price, and one that isn't there."""
-    elsewhere = client("s3", access, "eu-west-1")
-    elsewhere.create_bucket(
-        Bucket="far", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"}
-    )
+    """A sweep refuses an object in another region, and says where it is and what it would cost."""
+    elsewhere, where = client("s3", access, "eu-west-1"), {"LocationConstraint": "eu-west-1"}
+    elsewhere.create_bucket(Bucket="far", CreateBucketConfiguration=where)
     elsewhere.put_object(Bucket="far", Key="k", Body=b"x" * 2**20)
     far = settings("object=s3://far/k")
     [line] = run(work, *SWEEP, *far, status=2)[1].splitlines()

@@ -1,8 +1,8 @@
-"""docs/permissions.json is enough for whoever runs Stampede, and not too much: the whole life of a
-stack, by a user who has it.
+"""docs/permissions.json allows enough to run Stampede, and no more: a user who has it applies,
+sweeps and destroys a stack.
 
-The embedded AWS enforces IAM for every key but its run's own; docs/permissions.md says what it
-doesn't ask.
+The embedded AWS enforces IAM for every key except the run's own; docs/permissions.md says what it
+doesn't check.
 """
 
 import json
@@ -25,7 +25,7 @@ from stampede.stacks import endpoints
 from stampede.stacks.target import aws_terraform
 from tests.emulator.applied_stack import left_behind
 from tests.emulator.documented_policy import DOCS, NAMES, REGION, actions, make_user, policy
-from tests.emulator.embedded_aws import client, embedded_aws
+from tests.emulator.embedded_aws import client, embedded_aws, settings
 
 VARIABLES = {
     "object_size_mb": 1,
@@ -35,44 +35,32 @@ VARIABLES = {
     "method": "stream",
 }
 SWEEP = ["download", "--target", "aws", "--messages-per-concurrency", "2"]
-SWEEP += [
-    word
-    for name, value in (VARIABLES | {"concurrency_value": 3}).items()
-    for word in ("--set", f"{name}={value}")
-]
+SWEEP += settings(*(f"{name}={value}" for name, value in VARIABLES.items()), "concurrency_value=3")
 
 
 @dataclass
 class User:
-    """A user of an embedded AWS who has the policy and nothing else, and whose shell this process
-    is."""
+    """A user of an embedded AWS with the policy alone; this process is the user's shell."""
 
     iam: Any
     work: Path
     access: Access
 
     def may(self, *documents: dict[str, Any]) -> None:
-        """Give the user these policies in place of what he had."""
-        document = documents[0] | {
-            "Statement": [
-                statement for document in documents for statement in document["Statement"]
-            ]
-        }
-        self.iam.put_user_policy(
-            UserName="runner", PolicyName="stampede", PolicyDocument=json.dumps(document)
-        )
+        """Replace the user's policies by these."""
+        statements = [statement for document in documents for statement in document["Statement"]]
+        text = json.dumps(documents[0] | {"Statement": statements})
+        self.iam.put_user_policy(UserName="runner", PolicyName="stampede", PolicyDocument=text)
 
     def may_all_but(self, action: str) -> None:
         document = policy()
         for statement in document["Statement"]:
             if action in statement["Action"]:
-                statement["Action"] = [
-                    allowed for allowed in statement["Action"] if allowed != action
-                ]
+                statement["Action"].remove(action)
         self.may(document)
 
     def client(self, service: str) -> Any:
-        """The user's own client; boto3's shared session may still have another test's key."""
+        """The user's client; boto3's shared session may still have another test's key."""
         return boto3.Session().client(service)
 
     def stampede(self, verb: str, *arguments: str) -> int:
@@ -82,8 +70,7 @@ class User:
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
-    """A checkout whose infra/ has the overrides laid over it, an embedded AWS of its own, and a
-    user in his shell."""
+    """A checkout whose infra/ has the overrides, its own embedded AWS, and a user's shell."""
     root, state = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("emulator")
     config = providers.prepare()
     stack.lay_out(root)
@@ -91,7 +78,7 @@ def user(tmp_path_factory):
         iam, key = make_user(emulator.access)
         shell.setattr(stack, "ROOT", root)
         shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
-        # CloudWatch isn't asked so often; here nobody minds
+        # more often than CloudWatch may be asked
         shell.setitem(patience.POLL_S, "aws", 0.5)
         environment = dict.fromkeys(("AWS_ENDPOINT_URL", "HTTP_PROXY"), emulator.endpoint_url) | key
         environment |= {"NO_PROXY": "127.0.0.1", "AWS_DEFAULT_REGION": REGION}
@@ -103,7 +90,7 @@ def user(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def swept(user):
-    """A sweep under the policy; the stack is kept, and a later test changes it."""
+    """A sweep under the policy; it keeps the stack, which a later test changes."""
     user.may(policy())
     assert user.stampede("sweep", *SWEEP, "--keep") == 0
     return user
@@ -115,7 +102,7 @@ def test_each_policy_fits_into_one_managed_policy(name):
     assert len(re.sub(r"\s", "", text)) < 6144  # IAM's quota, white space left out
 
 
-def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
+def test_the_page_explains_every_action_of_the_policies_and_no_other():
     page = (DOCS / "permissions.md").read_text()
     explained = set()
     for service, row in re.findall(r"(?m)^\| `(\w+)` \| (.+?) \|", page):
@@ -123,9 +110,7 @@ def test_the_page_says_of_every_action_why_it_is_needed_and_of_no_other():
     assert explained == {action for name in NAMES for action in actions(policy(name))}
 
 
-def test_all_that_a_sweep_does_passes_under_the_policy_and_other_names_are_out_of_reach(
-    swept, capsys
-):
+def test_the_policy_allows_all_that_a_sweep_does_and_no_other_names(swept, capsys):
     folder = RunFolder.find(swept.work / "results", None)
     [account] = folder.read_json("accounting.json")
     assert (account["sent"], account["succeeded"]) == (6, 6)
@@ -134,21 +119,16 @@ def test_all_that_a_sweep_does_passes_under_the_policy_and_other_names_are_out_o
     assert checks["logs-late"] == "held" and "contradicted" not in checks.values()
 
     assert swept.stampede("doctor", *SWEEP, "--format", "json") == 0
-    findings = {
-        finding["check"]: finding for finding in json.loads(capsys.readouterr().out)["checks"]
-    }
+    doctor = json.loads(capsys.readouterr().out)
+    findings = {finding["check"]: finding for finding in doctor["checks"]}
     assert findings["credentials"]["found"].endswith(":user/runner")
     assert findings["concurrency"]["status"] == "ok"
-    assert (
-        findings["leftovers"]["found"]
-        == "from an earlier deployment: stampede-download (reserves 3)"
-    )
-    # The embedded AWS doesn't evaluate stats; that a query may be started, read and stopped is what
-    # counts here.
+    leftovers = "from an earlier deployment: stampede-download (reserves 3)"
+    assert findings["leftovers"]["found"] == leftovers
+    # A query may be started, read and stopped; the embedded AWS doesn't evaluate stats.
     logs, group = swept.client("logs"), "/aws/lambda/stampede-download"
-    query = logs.start_query(
-        logGroupName=group, startTime=0, endTime=1, queryString="fields @message"
-    )["queryId"]
+    asked = {"logGroupName": group, "startTime": 0, "endTime": 1, "queryString": "fields @message"}
+    query = logs.start_query(**asked)["queryId"]
     assert logs.get_query_results(queryId=query)["status"]
     logs.stop_query(queryId=query)
     for service, call in OF_OTHERS.items():
@@ -190,8 +170,8 @@ def test_without_one_of_its_actions_a_verb_or_terraform_fails_and_names_it(
         swept.may(policy())
 
 
-def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing(swept):
-    # S3's access logs are asked for here; the embedded AWS never delivers any.
+def test_the_policy_allows_to_change_and_to_destroy_the_stack_which_leaves_nothing(swept):
+    # With S3's access logs, which the embedded AWS never delivers.
     changed = VARIABLES | {"concurrency_value": 5, "server_side_proof": True}
     swept.may(policy(), policy("permissions_server_side_proof"))
     terraform = aws_terraform()
@@ -204,16 +184,12 @@ def test_the_stack_is_changed_and_taken_down_under_the_policy_and_leaves_nothing
     def root(service):
         return client(service, swept.access)
 
-    s3, sqs, bucket = (
-        root("s3"),
-        root("sqs"),
-        {"Bucket": "stampede-download-000000000000-us-east-1"},
-    )
+    s3, sqs = root("s3"), root("sqs")
+    bucket = {"Bucket": "stampede-download-000000000000-us-east-1"}
     s3.put_object(Key="left/1.dat", Body=b"x", **bucket)
     s3.create_multipart_upload(Key="cut-off.dat", **bucket)
     assert all(left_behind(root).values())
-    # The provider waits 2 minutes for a deleted queue to vanish everywhere, but not for one that is
-    # gone already.
+    # The provider would wait 2 minutes for each queue that it deletes.
     for url in sqs.list_queues()["QueueUrls"]:
         sqs.delete_queue(QueueUrl=url)
     terraform.destroy(changed, refresh=False)

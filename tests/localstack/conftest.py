@@ -1,4 +1,4 @@
-"""The same tests against every emulator there is: MiniStack in `make test`, all three in `make
+"""The same tests against each emulator: MiniStack in `make test`, all three in `make
 test-localstack`."""
 
 import pytest
@@ -8,7 +8,6 @@ from tests.localstack import starting
 
 @pytest.fixture(scope="session", params=starting.NAMES)
 def endpoint(request, tmp_path_factory):
-    """A running emulator; each is put up once, and all tests that ask for it come one after the
-    other."""
+    """A running emulator. Each starts once, and all its tests run in succession."""
     with starting.started(request.param, tmp_path_factory.mktemp(request.param)) as running:
         yield running

@@ -1,8 +1,8 @@
-"""What the loader finds at an endpoint: bucket, queues and log group, and somebody in the
-functions' place.
+"""The stack that the loader finds at an endpoint, with bucket, queues, log group and a stand-in for
+functions.
 
-No emulator but MiniStack runs functions without containers, so `work` takes the messages here and
-logs the records.
+Only MiniStack runs functions without containers, so here `work` receives the messages and logs the
+records.
 """
 
 from __future__ import annotations
@@ -18,13 +18,12 @@ from tests.fakes.simulated_aws import record
 from tests.localstack.starting import REGION, Endpoint
 
 MAX_RECEIVE_COUNT = 5
-# Long enough for whatever is done with a message here, and a busy machine.
+# Long enough for the work on a message here, on a busy machine.
 VISIBILITY_TIMEOUT_S = 60
 
 
 def stack_at(endpoint: Endpoint, name: str, *, object_size_mb: int = 1) -> Target:
-    """A stack of the download experiment called `name`, which is new at the endpoint, made by
-    calls."""
+    """Make a new stack of the download experiment called `name`, by calls to the endpoint."""
     sqs, log_group = endpoint.client("sqs"), f"/aws/lambda/{name}"
     endpoint.client("s3").create_bucket(Bucket=name)
     endpoint.client("logs").create_log_group(logGroupName=log_group)
@@ -58,17 +57,17 @@ def stack_at(endpoint: Endpoint, name: str, *, object_size_mb: int = 1) -> Targe
 
 
 def waiting(stack: Target, queue: str = "queue_url") -> tuple[int, int]:
-    """How many messages of a queue are to be had, and how many are hidden."""
+    """The numbers of visible and of hidden messages of a queue."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     answer = stack.client("sqs").get_queue_attributes(QueueUrl=stack[queue], AttributeNames=names)
     return int(answer["Attributes"][names[0]]), int(answer["Attributes"][names[1]])
 
 
 def work(stack: Target, *, fails: Collection[int], twice: Collection[int]) -> Counter[str]:
-    """Take messages as functions do until none comes, log a record for each delivery, in turn to
-    two log streams, and return how often each was delivered, by its id.
+    """Receive messages as functions do until none is left, and log a record for each delivery in
+    one of two streams. Return the number of deliveries by message id.
 
-    The messages of the numbers in `fails` fail at every delivery, those in `twice` are done twice.
+    Messages with a number in `fails` fail at every delivery; those in `twice` are done twice.
     """
     sqs, queue = stack.client("sqs"), {"QueueUrl": stack["queue_url"]}
     deliveries: Counter[str] = Counter()
@@ -79,7 +78,7 @@ def work(stack: Target, *, fails: Collection[int], twice: Collection[int]) -> Co
             receipt = {"ReceiptHandle": message["ReceiptHandle"]}
             deliveries[message["MessageId"]] += 1
             status = "error" if order["seq"] in fails else "ok"
-            # Records are told apart by time, stream and text: a function's say when it began.
+            # Log events differ by time, stream and text; a function's text has its start.
             lines["one" if order["seq"] % 2 else "two"] += [
                 record(
                     order["seq"],

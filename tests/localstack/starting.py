@@ -1,5 +1,4 @@
-"""Emulators of AWS, each at an endpoint of its own on loopback: MiniStack, LocalStack, and moto's
-server."""
+"""Emulators of AWS, each at its own loopback endpoint: MiniStack, LocalStack and moto's server."""
 
 from __future__ import annotations
 
@@ -16,23 +15,24 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from bench.servers import free_port
 from stampede.emulator import ministack
 from stampede.emulator.process import Process, end_with_parent, start_ticks
 
-# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up.
-# Without: MiniStack alone.
+# The Python of an environment with LocalStack and moto, which `make test-localstack` sets up;
+# without it only MiniStack is tested.
 PYTHON = os.environ.get("STAMPEDE_LOCALSTACK_PYTHON")
 NAMES = ("ministack", "localstack", "moto") if PYTHON else ("ministack",)
 REGION = ministack.REGION
 START_TIMEOUT_S, STOP_TIMEOUT_S = 60, 10
-MOST_TOLD = 2000
-# A port of loopback on which nobody listens: whoever asks there is refused at once.
+MOST_LOG_CHARACTERS = 2000
+# A loopback port without a listener, which refuses connections at once.
 NOBODY = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A running emulator: which, where, and the account that it says it is."""
+    """A running emulator: its name, its access, and its account."""
 
     name: str
     access: ministack.Access
@@ -43,27 +43,21 @@ class Endpoint:
         return self.access.endpoint_url
 
     def client(self, service: str, **key: str) -> Any:
-        """A client that asks once; as the account's root user, unless another `key` is given."""
+        """A client without retries, by default of the account's root user."""
         config = Config(
             retries={"total_max_attempts": 1},
             connect_timeout=5,
             read_timeout=60,
-            # moto's of an object in parts is of something else
+            # moto's checksum of a multipart upload is wrong
             response_checksum_validation="when_required",
         )
-        return boto3.client(
-            service,
-            endpoint_url=self.url,
-            region_name=REGION,
-            config=config,
-            **(key or self.access.key),
-        )
+        where = {"endpoint_url": self.url, "region_name": REGION, "config": config}
+        return boto3.client(service, **where, **(key or self.access.key))
 
 
 @dataclass(frozen=True)
 class Program:
-    """What of the other environment is an emulator: how it is started, the page that answers, and
-    its account."""
+    """An emulator of that environment: its command, its settings, its page and its account."""
 
     arguments: tuple[str, ...]
     settings: Mapping[str, str]
@@ -73,30 +67,28 @@ class Program:
 
 @contextlib.contextmanager
 def started(name: str, folder: Path) -> Iterator[Endpoint]:
-    """The emulator `name`, which writes into `folder` alone. It ends with the block, or with this
-    process."""
+    """Run the emulator `name`, which writes into `folder`, until the block or this process ends."""
     if name == "ministack":
         try:
             yield Endpoint(name, ministack.start(folder, follow_parent=True).access, "000000000000")
         finally:
             ministack.stop(folder)
     else:
-        port = ministack.free_port()
+        port = free_port()
         program = {"localstack": _localstack, "moto": _moto}[name](port)
-        endpoint = Endpoint(
-            name, ministack.Access(f"http://127.0.0.1:{port}", "test", "test"), program.account_id
-        )
+        access = ministack.Access(f"http://127.0.0.1:{port}", "test", "test")
+        endpoint = Endpoint(name, access, program.account_id)
         with _running(program, endpoint, folder):
             yield endpoint
 
 
 def _localstack(port: int) -> Program:
-    """LocalStack without what it would ask the network for: its DNS server, events, a certificate,
-    and at the first call of a service that it doesn't have, the list of those that it sells."""
+    """LocalStack without the features that use the network: its DNS server, events, a certificate,
+    and a list of the services that it sells, at the first call of an unsupported one."""
     settings = {
         "GATEWAY_LISTEN": f"127.0.0.1:{port}",
         "LOCALSTACK_HOST": f"127.0.0.1:{port}",  # in the URLs of queues
-        # any other gives URLs that don't resolve, or that the provider refuses
+        # other strategies give URLs that don't resolve, or that the provider refuses
         "SQS_ENDPOINT_STRATEGY": "off",
         "DNS_ADDRESS": "0",
         "DISABLE_EVENTS": "1",
@@ -137,14 +129,13 @@ def _running(program: Program, endpoint: Endpoint, folder: Path) -> Iterator[Non
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """What a program needs, with no account and no proxy, and its caches and temporary files in
-    `folder`."""
+    """A program's environment, with caches in `folder` and without accounts and proxies."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
     return kept | {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -> None:
-    """Until it answers; fails with the end of its log when it doesn't, or has ended."""
+    """Wait for an answer; if none comes or the program ends, fail with the end of its log."""
     deadline = time.monotonic() + START_TIMEOUT_S
     while process.poll() is None and time.monotonic() < deadline:
         with (
@@ -154,5 +145,5 @@ def _wait(endpoint: Endpoint, page: str, process: subprocess.Popen, log: Path) -
             if answer.status == 200:
                 return
         time.sleep(0.1)
-    said = log.read_text(errors="replace")[-MOST_TOLD:]
+    said = log.read_text(errors="replace")[-MOST_LOG_CHARACTERS:]
     raise AssertionError(f"{endpoint.name} doesn't answer; it said last:\n{said}")

@@ -1,5 +1,4 @@
-"""What the loader does to S3, SQS and CloudWatch Logs is the same at every endpoint: by the command
-line."""
+"""The loader's effects on S3, SQS and CloudWatch Logs are the same at every endpoint."""
 
 import hashlib
 import itertools
@@ -24,19 +23,19 @@ from tests.localstack.stacks import MAX_RECEIVE_COUNT, log, stack_at, waiting, w
 
 OBJECT_MB = 17  # a part of 16 MiB and a smaller one
 SMALL_BYTES = LEAST_MULTIPART_BYTES - 1
-RESULTS = Path("results")  # of the folder that each test has
+RESULTS = Path("results")  # in each test's own folder
 
 
 @pytest.fixture
 def stack(endpoint):
-    """New resources at the endpoint."""
+    """A new stack at the endpoint."""
     return stack_at(endpoint, f"stampede-{secrets.token_hex(4)}", object_size_mb=OBJECT_MB)
 
 
 @pytest.fixture
 def stampede(endpoint, stack, tmp_path, monkeypatch, capsys):
-    """The command line in this process, whose AWS configuration is the endpoint; gives status,
-    stdout and stderr."""
+    """A function that runs a command in this process, configured for the endpoint, and returns
+    status, stdout and stderr."""
     for name, value in endpoint.access.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
@@ -50,13 +49,11 @@ def stampede(endpoint, stack, tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(
-    endpoint, stack, stampede
-):
+def test_the_dataset_is_uploaded_in_parts_and_again_only_if_it_differs(endpoint, stack, stampede):
     s3, bucket, key = endpoint.client("s3"), stack["bucket_name"], stack["object_key"]
-    for left in (key, f"{key}.other"):  # by a run that was killed
-        upload = s3.create_multipart_upload(Bucket=bucket, Key=left)["UploadId"]
-        s3.upload_part(Bucket=bucket, Key=left, UploadId=upload, PartNumber=1, Body=b"left")
+    for name in (key, f"{key}.other"):  # uploads that a killed run left
+        upload = s3.create_multipart_upload(Bucket=bucket, Key=name)["UploadId"]
+        s3.upload_part(Bucket=bucket, Key=name, UploadId=upload, PartNumber=1, Body=b"left")
     first = stampede("dataset")
     assert (first.status, first.out) == (0, f"s3://{bucket}/{key}\n")
     stored = s3.get_object(Bucket=bucket, Key=key)
@@ -72,7 +69,7 @@ def test_the_dataset_goes_in_parts_and_is_put_again_only_where_it_is_another(
     assert s3.head_object(Bucket=bucket, Key=key)["ETag"] != stored["ETag"]
 
 
-def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all_of_it(
+def test_every_message_of_a_flood_is_queued_once_and_a_drain_accounts_for_all_of_them(
     stack, stampede
 ):
     stack.client("s3").put_object(Bucket=stack["bucket_name"], Key=stack["object_key"], Body=b"x")
@@ -85,9 +82,8 @@ def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all
     assert (waiting(stack), sorted(sent.values())) == ((40, 0), list(range(40)))
     failing = {3, 30}
     delivered = work(stack, fails=failing, twice={7})
-    assert delivered == {
-        id_: MAX_RECEIVE_COUNT if seq in failing else 1 for id_, seq in sent.items()
-    }
+    attempts = {id_: MAX_RECEIVE_COUNT if seq in failing else 1 for id_, seq in sent.items()}
+    assert delivered == attempts
     done = stampede("drain", "--run", "r", "--format", "json", "--deadline-s", "60")
     assert done.status == 0, done.err
     [account] = json.loads(done.out)
@@ -96,13 +92,13 @@ def test_what_a_flood_confirms_is_in_the_queue_once_and_a_drain_accounts_for_all
     assert account | expected == account
     letters = list(RunFolder(RESULTS / "r").rows("dead_letters.jsonl"))
     assert {letter["seq"] for letter in letters} == failing
-    # the queue for dead letters keeps the ids
+    # the dead-letter queue keeps the ids
     assert {letter["message_id"] for letter in letters} <= set(delivered)
-    # to be read by others
+    # dead letters stay for others to read
     assert (waiting(stack), waiting(stack, "dead_letter_queue_url")) == ((0, 0), (2, 0))
 
 
-def test_log_events_of_several_pages_and_streams_come_once_each_in_the_order_of_time(stack):
+def test_log_events_of_several_pages_and_streams_come_once_each_and_in_order(stack):
     logs, group, count = stack.client("logs"), stack["log_group_name"], MOST_EVENTS_IN_A_PAGE + 500
     now_ms = int(time.time() * 1000)
     events = [(now_ms - count + index, str(index)) for index in range(count)]
@@ -117,28 +113,22 @@ def test_log_events_of_several_pages_and_streams_come_once_each_in_the_order_of_
     assert [event["message"] for event in itertools.chain(*collected.fetch())] == ["late"]
 
 
-@pytest.mark.skipif(
-    starting.PYTHON is None, reason="seconds for what tests/unit/planning shows, too"
-)
-def test_the_doctor_finds_whose_endpoint_it_is_and_which_services_it_has(endpoint, stampede):
+@pytest.mark.skipif(starting.PYTHON is None, reason="tests/unit/planning shows it faster")
+def test_the_doctor_reports_the_endpoint_its_account_and_its_services(endpoint, stampede):
     done = stampede("doctor", "express", "--format", "json")
     findings = {finding["check"]: finding for finding in json.loads(done.out)["checks"]}
-    assert findings["endpoint"]["found"].startswith(
-        f"an endpoint at {endpoint.url}, which isn't AWS"
-    )
+    text = f"an endpoint at {endpoint.url}, which isn't AWS"
+    assert findings["endpoint"]["found"].startswith(text)
     assert endpoint.account_id in findings["credentials"]["found"]
     assert {findings[service]["status"] for service in ("S3", "SQS", "Logs", "IAM")} == {OK}
-    # Of what the experiment needs, the community's LocalStack sells this.
-    assert (
-        (findings["Athena"]["status"] == PROBLEM)
-        == (endpoint.name == "localstack")
-        == (done.status == 1)
-    )
+    # LocalStack's free edition lacks Athena.
+    is_localstack = endpoint.name == "localstack"
+    assert (findings["Athena"]["status"] == PROBLEM) == is_localstack == (done.status == 1)
 
 
 def test_an_emulator_listens_on_loopback_alone(endpoint):
     with socket.socket(type=socket.SOCK_DGRAM) as any_route:
         any_route.connect(("192.0.2.1", 9))  # sends nothing
-        of_the_network = any_route.getsockname()[0]
+        address = any_route.getsockname()[0]
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((of_the_network, urllib.parse.urlsplit(endpoint.url).port), 5)
+        socket.create_connection((address, urllib.parse.urlsplit(endpoint.url).port), 5)

@@ -1,8 +1,7 @@
-"""The modules of bucket and queue, as they are for AWS, applied to LocalStack by Terraform and the
-real provider.
+"""The bucket and queue modules, unchanged from AWS, applied to LocalStack with the real provider.
 
-MiniStack has its own overrides and tests (tests/terraform, tests/emulator). moto enforces the
-policies, which deny whatever doesn't come by TLS: nothing could be read there again.
+MiniStack has its own overrides and tests (tests/terraform, tests/emulator). moto enforces policies
+that deny every call without TLS, so nothing could be read back.
 """
 
 import json
@@ -43,7 +42,7 @@ module "queue" {{
 
 
 @pytest.mark.skipif(starting.PYTHON is None, reason="`make test-localstack` sets LocalStack up")
-def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_bucket_is_full(
+def test_resources_are_as_declared_and_destroy_leaves_nothing_though_the_bucket_is_full(
     tmp_path,
 ):
     for name in ("bucket", "queue"):
@@ -54,9 +53,8 @@ def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_
 
         def terraform(*arguments: str) -> str:
             command = [binary, f"-chdir={tmp_path}", *arguments, "-no-color"]
-            done = subprocess.run(
-                command, capture_output=True, text=True, env=environment, timeout=500, check=False
-            )
+            options = {"env": environment, "timeout": 500, "check": False}
+            done = subprocess.run(command, capture_output=True, text=True, **options)
             assert done.returncode == 0, done.stdout + done.stderr
             return done.stdout
 
@@ -65,10 +63,10 @@ def test_what_is_applied_is_as_declared_and_a_destroy_leaves_nothing_though_the_
         s3, sqs = localstack.client("s3"), localstack.client("sqs")
         [statement] = json.loads(s3.get_bucket_policy(Bucket=NAME)["Policy"])["Statement"]
         assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
-        # which ends with 2 where something would change
+        # exits with 2 if anything would change
         terraform("plan", "-input=false", "-detailed-exitcode")
         s3.put_object(Bucket=NAME, Key="k", Body=b"x")
-        # The provider waits minutes for a queue that it has deleted, but not for one that is gone.
+        # The provider would wait minutes for each queue that it deletes.
         for url in sqs.list_queues()["QueueUrls"]:
             sqs.delete_queue(QueueUrl=url)
         terraform("destroy", "-auto-approve", "-refresh=false")

@@ -1,5 +1,5 @@
-"""A copy of infra/, functions/ and queries/ with Terraform ready in it; the repository's own infra/
-stays untouched."""
+"""A copy of infra/, functions/ and queries/ with Terraform initialised; the repository's own infra/
+isn't touched."""
 
 import functools
 import json
@@ -24,51 +24,40 @@ Terraform = Callable[..., subprocess.CompletedProcess]
 
 @pytest.fixture(scope="session")
 def mocking(infra, terraform) -> Iterator[Terraform]:
-    """`terraform` for `terraform test`, which would start the provider for each of several walks a
-    run, to ask it for its schemas and no more."""
+    """`terraform` with a running provider, which `terraform test` would start several times a run
+    just to ask for its schemas."""
     with running_provider(infra) as settings:
         yield functools.partial(terraform, **settings)
 
 
 @pytest.fixture(scope="session")
 def terraform() -> Terraform:
-    """Run Terraform in a folder, with no AWS account but what is given: terraform(folder,
-    *arguments, **account)."""
+    """Run Terraform with this account alone: terraform(folder, *arguments, **account)."""
     return runner(providers.terraform_binary())
 
 
 def runner(binary: str) -> Terraform:
-    """What `terraform` is, of this program."""
+    """The same for this program."""
     config = providers.prepare()
-    unset = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("AWS_", "TF_VAR_"))
-    }
-    environment = providers.terraform_environment(config, unset) | {
-        "AWS_EC2_METADATA_DISABLED": "true"
-    }
+    unset = ("AWS_", "TF_VAR_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(unset)}
+    environment = providers.terraform_environment(config, kept)
+    environment |= {"AWS_EC2_METADATA_DISABLED": "true"}
 
     def run(folder: Path, *arguments: str, **account: str) -> subprocess.CompletedProcess:
         command = [binary, f"-chdir={folder}", *arguments]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env=environment | account,
-            timeout=600,
-            check=False,
-        )
+        options = {"env": environment | account, "timeout": 600, "check": False}
+        return subprocess.run(command, capture_output=True, text=True, **options)
 
     return run
 
 
 @pytest.fixture(scope="session")
 def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
-    """Copy the folders that Terraform reads, together with what must stay out of the zip; returns
+    """Copy the folders that Terraform reads, and add files that don't belong in the zip; return
     infra/.
 
-    Each file of a function is a line: Terraform sorts the texts of a zip again and again.
+    Each file of a function is one line, since Terraform sorts the texts of a zip again and again.
     """
 
     def copy(name: str) -> Path:
@@ -93,8 +82,7 @@ def copy_of_the_tree(tmp_path_factory) -> Callable[[str], Path]:
 
 
 def pretend_built(functions: Path, architecture: str) -> None:
-    """Put something in the place of what `make functions` builds, whatever was built here
-    before."""
+    """Replace all that `make functions` builds by small texts."""
     program = functions / "transfer/build" / architecture / "bootstrap"
     package = functions / "download/build" / architecture / "python/awscrt/__init__.py"
     for path in (program, package):
@@ -115,31 +103,24 @@ def infra(copy_of_the_tree, terraform) -> Path:
 
 @pytest.fixture
 def planned_wrong(infra, mocking) -> Callable[..., list[str]]:
-    """Plan an experiment's test file with one line of variables more, for its errors:
-    planned_wrong(name, line)."""
+    """Plan an experiment's test file with a line of variables: planned_wrong(name, line) returns
+    the errors."""
     return functools.partial(errors_of_a_plan, infra, mocking)
 
 
 def errors_of_a_plan(
     infra: Path, mocking: Terraform, name: str, variables: str = "", overrides: str = ""
 ) -> list[str]:
-    """Plan infra/tests/<name>.tftest.hcl with variables of its own; `overrides` are blocks of the
-    run."""
+    """Plan infra/tests/<name>.tftest.hcl with more variables and `overrides`, blocks of the run."""
     text = (infra / f"tests/{name}.tftest.hcl").read_text().partition('\nrun "')[0]
     folder = infra / "planned"
     folder.mkdir()
-    run = (
-        f'run "planned" {{\n  command = plan\n  variables {{\n    {variables}\n  '
-        f"}}\n{overrides}}}\n"
-    )
+    block = f"variables {{\n    {variables}\n  }}"
+    run = f'run "planned" {{\n  command = plan\n  {block}\n{overrides}}}\n'
     (folder / "planned.tftest.hcl").write_text(f"{text}\n{run}")
     try:
-        lines = [
-            json.loads(line)
-            for line in mocking(
-                infra, "test", "-json", "-test-directory=planned"
-            ).stdout.splitlines()
-        ]
+        done = mocking(infra, "test", "-json", "-test-directory=planned")
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert "test_summary" in {line["type"] for line in lines}, lines
         return [line["diagnostic"]["detail"] for line in lines if line["type"] == "diagnostic"]
     finally:

@@ -1,7 +1,7 @@
-"""What `terraform test` put up, with a provider that only answers with made-up ids: resources by
-run and address.
+"""The resources that `terraform test` creates, by run and address, with a mocked provider's made-up
+ids.
 
-Each file is run once in a process, as long as nothing changes.
+Each test file runs once in a process.
 """
 
 import functools
@@ -13,13 +13,13 @@ from typing import Any
 
 Resources = dict[str, dict[str, Any]]
 MADE_UP = re.compile("[a-z0-9]{8}")
-# What other attributes say too, and what changes with every line of a function or a query: it has
-# tests of its own.
+# Attributes that repeat others, or that change with each line of a function or a query, which have
+# their own tests.
 LEFT_OUT = {"tags_all", "source_code_hash", "query_string"}
 
 
 def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
-    """What infra/tests/<name>.tftest.hcl puts up: {run: {address: values}}."""
+    """The resources of infra/tests/<name>.tftest.hcl: {run: {address: values}}."""
     return {
         run: _by_address(state["root_module"])
         for run, state in _states(infra, terraform, name).items()
@@ -27,16 +27,13 @@ def deployed(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
 
 
 def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
-    """`deployed` and the outputs in a form to record: the first run whole, of each other one what
-    is different in it.
+    """`deployed` and the outputs in a form to record: the whole first run, and the differences of
+    the other runs from it.
 
-    What isn't set is left out, and a made-up id is the resource and attribute that it is of.
+    Unset values are left out, and a made-up id becomes its resource and attribute.
     """
-    words = "".join(
-        path.read_text()
-        for pattern in ("*.tf", "*.json", "tests/*.hcl")
-        for path in infra.rglob(pattern)
-    )
+    patterns = ("*.tf", "*.json", "tests/*.hcl")
+    words = "".join(path.read_text() for pattern in patterns for path in infra.rglob(pattern))
     runs = {}
     for run, state in _states(infra, terraform, name).items():
         resources = _by_address(state["root_module"])
@@ -46,8 +43,7 @@ def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
             for attribute, value in values.items()
             if isinstance(value, str) and MADE_UP.fullmatch(value) and value not in words
         ]
-        # Whose id it is: of the resource that has it as `id` or `arn`, else of the first that has
-        # it.
+        # An id belongs to the resource that has it as `id` or `arn`, or else to the first with it.
         made_up.reverse()
         ids = dict(sorted(made_up, key=lambda pair: pair[1].endswith((".id>", ".arn>"))))
         own = {
@@ -68,14 +64,12 @@ def summary(infra: Path, terraform: Any, name: str) -> dict[str, Resources]:
 def _written(value: Any, ids: Mapping[str, str], words: str) -> Any:
     if isinstance(value, dict):
         entries = {name: _written(part, ids, words) for name, part in value.items()}
-        return {
-            name: part for name, part in entries.items() if part not in (None, "", [], {}, False)
-        }
+        unset = (None, "", [], {}, False)
+        return {name: part for name, part in entries.items() if part not in unset}
     if isinstance(value, list):
         parts = [_written(part, ids, words) for part in value]
-        return (
-            sorted(parts) if any(str(part).startswith("<") for part in parts) else parts
-        )  # ids are in their own order
+        has_ids = any(str(part).startswith("<") for part in parts)
+        return sorted(parts) if has_ids else parts  # the order of made-up ids is random
     if not isinstance(value, str):
         return value
     if value.startswith(('{"', '["')):
@@ -100,28 +94,24 @@ def _differences(first: Resources, other: Resources) -> Resources:
     return {address: values for address, values in (changes | gone).items() if values}
 
 
-@functools.cache  # of all files that are run in one process: tests/conftest.py keeps them together
+@functools.cache  # tests/conftest.py runs all tests of a file in one process
 def _states(infra: Path, terraform: Any, name: str) -> dict[str, dict]:
     result = terraform(infra, "test", "-json", "-verbose", f"-filter=tests/{name}.tftest.hcl")
     lines = [json.loads(line) for line in result.stdout.splitlines()]
     wrong = [line["@message"] for line in lines if line["@level"] == "error"]
     assert (result.returncode, wrong) == (0, [])
-    return {
-        line["@testrun"]: _values(line["test_state"])
-        for line in lines
-        if line["type"] == "test_state"
-    }
+    states = [line for line in lines if line["type"] == "test_state"]
+    return {line["@testrun"]: _values(line["test_state"]) for line in states}
 
 
 def _values(state: dict) -> dict:
-    """OpenTofu wraps what Terraform gives as it is."""
+    """The values of a state, which OpenTofu wraps and Terraform doesn't."""
     return state.get("values", state)
 
 
 def _by_address(module: dict) -> Resources:
-    resources = {
-        resource["address"]: resource["values"] for resource in module.get("resources", [])
-    }
+    own = module.get("resources", [])
+    resources = {resource["address"]: resource["values"] for resource in own}
     for child in module.get("child_modules", []):
         resources |= _by_address(child)
     return resources

@@ -1,7 +1,7 @@
-"""Experiments on the embedded AWS, with real Terraform: put up by a user with the documented
-policies alone, swept, and taken down without a rest.
+"""Experiments on the embedded AWS with real Terraform: a user with only the documented policies
+applies, sweeps and destroys a stack, which leaves nothing.
 
-`make test` has the one with most in its stack, `make test-slow` the others.
+`make test` runs the experiment with the largest stack, `make test-slow` the others.
 """
 
 import itertools
@@ -35,14 +35,14 @@ SWEPT = {
     "copy_host": ["--set=parallel_limit=10"],
     "filesystem": ["--set=storage=s3,efs", "--messages-per-concurrency=3"],
 }
-# With the functions' manifest a slice is a message; a host has one, for its share of them.
+# With a manifest, functions get a message for each slice; each host gets one, for its share.
 MESSAGES = {"copy": SLICES, "copy_host": 2}
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("copy", "filesystem")]
 
 
 @dataclass
 class Applied:
-    """An experiment's stack on an embedded AWS, and whoever may run Terraform on it."""
+    """An experiment's stack on an embedded AWS, and Terraform run by its user."""
 
     experiment: str
     work: Path
@@ -50,7 +50,7 @@ class Applied:
     terraform: Callable[..., Any]
 
     def change(self, command: str, *arguments: str) -> int:
-        """The exit status of a command of Terraform with the experiment's variables."""
+        """Run a Terraform command with the experiment's variables; return its exit status."""
         values = {"experiment": self.experiment, **VARIABLES[self.experiment]}
         flags = [f"-var={name}={value}" for name, value in values.items()]
         done = self.terraform(command, "-input=false", "-no-color", *arguments, *flags)
@@ -62,16 +62,12 @@ class Applied:
         return {name: output["value"] for name, output in printed.items()}
 
     def left(self) -> dict[str, list]:
-        """Everything that the stack could have left behind."""
+        """All that the stack could leave behind."""
         ec2, kms = self.client("ec2"), self.client("kms")
-        hosts = [
-            host
-            for group in ec2.describe_instances()["Reservations"]
-            for host in group["Instances"]
-        ]
-        keys = [
-            kms.describe_key(KeyId=key["KeyId"])["KeyMetadata"] for key in kms.list_keys()["Keys"]
-        ]
+        reservations = ec2.describe_instances()["Reservations"]
+        hosts = [host for reservation in reservations for host in reservation["Instances"]]
+        key_ids = [key["KeyId"] for key in kms.list_keys()["Keys"]]
+        keys = [kms.describe_key(KeyId=key_id)["KeyMetadata"] for key_id in key_ids]
         return left_behind(self.client) | {
             "hosts": [host for host in hosts if host["State"]["Name"] != "terminated"],
             "profiles": self.client("iam").list_instance_profiles()["InstanceProfiles"],
@@ -84,8 +80,8 @@ class Applied:
 
 @pytest.fixture(scope="module", params=[*SLOW, "copy_host"])
 def applied(request, terraform, tmp_path_factory) -> Iterator[Applied]:
-    """Put up where the command line looks for the local stack in `work`. The programs are a line:
-    the embedded AWS drops the tags of an object that is put in parts."""
+    """A stack's folder where commands in `work` look for the local stack. Programs are one line, as
+    the embedded AWS drops the tags of a multipart upload."""
     work = tmp_path_factory.mktemp(request.param)
     infra = stack.lay_out(work / "state" / "local")
     for architecture in ("x86_64", "arm64"):
@@ -99,12 +95,12 @@ def applied(request, terraform, tmp_path_factory) -> Iterator[Applied]:
         yield Applied(request.param, work, partial(client, access=running.access), as_user)
 
 
-def test_it_is_put_up_and_a_second_plan_is_empty(applied):
+def test_it_is_applied_and_a_second_plan_is_empty(applied):
     assert applied.change("apply", "-auto-approve") == 0
     assert applied.change("plan", "-detailed-exitcode") == 0
 
 
-def test_a_sweep_accounts_for_all_that_it_moved(applied):
+def test_a_sweep_accounts_for_all_objects(applied):
     experiment, results = applied.experiment, applied.work / "results"
     values = settings(*[f"{name}={value}" for name, value in VARIABLES[experiment].items()])
     sweep = ["sweep", experiment, *SWEPT[experiment], *values, "--keep", "--format", "json"]
@@ -116,17 +112,16 @@ def test_a_sweep_accounts_for_all_that_it_moved(applied):
     folder = RunFolder.find(results, None)
     page = (folder.path / "report.html").read_text()
     if experiment == "filesystem":
-        assert err.count("round 3 of 3") == 2, (
-            "cells that differ in their work orders share an apply"
-        )
+        # Cells that differ only in their work orders share an apply.
+        assert err.count("round 3 of 3") == 2
         refuse_other_reads(rows, folder, page)
     else:
         refuse_other_copies(applied, rows, folder, page)
 
 
 def _spoil(s3: Any, outputs: dict[str, Any]) -> None:
-    """Make a row of the manifest's second slice malformed, and let the next one name a source that
-    isn't there. Where the copies go is what an earlier run left, and elsewhere what has to stay."""
+    """Make a row of the manifest's second slice malformed, and the next row name a missing source.
+    Put an earlier run's copy at the destination, and another object next to the sources."""
     source, destination = outputs["bucket_name"], outputs["destination_bucket_name"]
     listed = s3.list_objects_v2(Bucket=source, Prefix="manifest/")["Contents"]
     [key] = [entry["Key"] for entry in listed if entry["Key"].endswith("/000001.csv")]
@@ -144,17 +139,17 @@ def refuse_other_copies(applied, rows, folder, page):
     counts = {"planned": OBJECTS, "copied": OBJECTS - 2, "failed": 2, "listed": 2}
     nothing = dict.fromkeys(("already_there", "unaccounted", "unknown", "owing"), 0)
     assert account["objects"] == counts | nothing
-    assert account["sent"] == account["succeeded"] == messages + 1, "one empties the destination"
+    # One more message empties the destination.
+    assert account["sent"] == account["succeeded"] == messages + 1
     names = ("slice", "line", "source", "error_type")
-    failed = [
-        tuple(failure[name] for name in names) for failure in folder.rows("failed_objects.jsonl")
-    ]
+    failures = folder.rows("failed_objects.jsonl")
+    failed = [tuple(failure[name] for name in names) for failure in failures]
     malformed, missing = (1, 2, "nonsense", "MalformedRow"), (1, 3, "masters/missing", "NoSuchKey")
     assert sorted(failed) == [malformed, missing]
     assert "MalformedRow" in page and "masters/missing" in page
     s3, prefix = applied.client("s3"), outputs["destination_prefix"]
     copies = s3.list_objects_v2(Bucket=outputs["destination_bucket_name"], Prefix=prefix)
-    assert copies["KeyCount"] == OBJECTS - 2, "what was left before is gone"
+    assert copies["KeyCount"] == OBJECTS - 2, "the earlier copy is gone"
     assert s3.head_object(Bucket=outputs["bucket_name"], Key="another")
 
 
@@ -177,8 +172,8 @@ def refuse_other_reads(rows, folder, page):
     assert "AWS, published" in (folder.path / "table.md").read_text()
 
 
-def test_its_role_changes_nothing_but_what_it_makes(applied):
-    """By a user with the role's policy: only Lambda itself may assume a function's role."""
+def test_its_role_may_change_only_objects_that_it_makes(applied):
+    """Tested as a user with the role's policy: only Lambda may assume a function's role."""
     iam, s3 = applied.client("iam"), applied.client("s3")
     source = applied.outputs()["bucket_name"]
     role = f"stampede-{applied.experiment.replace('_', '-')}-us-east-1"
@@ -187,10 +182,8 @@ def test_its_role_changes_nothing_but_what_it_makes(applied):
     iam.create_user(UserName="program")
     iam.put_user_policy(UserName="program", PolicyName=name, PolicyDocument=json.dumps(document))
     key = iam.create_access_key(UserName="program")["AccessKey"]
-    own_key = {
-        "aws_access_key_id": key["AccessKeyId"],
-        "aws_secret_access_key": key["SecretAccessKey"],
-    }
+    own_key = {"aws_access_key_id": key["AccessKeyId"]}
+    own_key["aws_secret_access_key"] = key["SecretAccessKey"]
     program = boto3.client("s3", "us-east-1", endpoint_url=s3.meta.endpoint_url, **own_key)
     s3.create_bucket(Bucket="someone-elses")
     for bucket in (source, "someone-elses"):
@@ -210,7 +203,7 @@ def test_destroy_leaves_nothing_although_the_buckets_are_full(applied):
     assert all(left_behind(applied.client)[name] for name in ("queues", "log groups", "roles"))
     for bucket in s3.list_buckets()["Buckets"]:
         s3.put_object(Bucket=bucket["Name"], Key="copies/left", Body=b"x")
-    # The provider waits minutes for a deleted queue, but not for one that is gone.
+    # The provider would wait minutes for each queue that it deletes.
     for url in sqs.list_queues()["QueueUrls"]:
         sqs.delete_queue(QueueUrl=url)
     assert applied.change("destroy", "-auto-approve", "-refresh=false") == 0

@@ -1,4 +1,4 @@
-"""The Terraform files as they stand: formatted, valid, and clear where they refuse a value."""
+"""The Terraform files are formatted and valid, and refuse bad values clearly."""
 
 import itertools
 import json
@@ -29,7 +29,7 @@ def test_the_configuration_is_valid(infra, terraform):
     assert result.returncode == 0
 
 
-def test_changes_of_log_deliveries_wait_for_each_other():
+def test_log_deliveries_are_changed_in_turn():
     text = (ROOT / "infra/modules/access_log/main.tf").read_text()
     blocks = re.findall(
         r'(?ms)^resource "(aws_cloudwatch_log_delivery\w*)" "(\w+)" (\{$.*?^\}$)', text
@@ -48,7 +48,7 @@ WRITTEN = {
 
 
 def _bad_values(rule: Rule) -> list[Any]:
-    """One that isn't among the choices, or beyond each bound and between two whole numbers."""
+    """A value outside of the choices, or values beyond each bound and a fraction."""
     if rule.choices:
         [first, *_] = rule.choices
         return [f"{first}_x" if isinstance(first, str) else max(rule.choices) + 1]
@@ -57,21 +57,20 @@ def _bad_values(rule: Rule) -> list[Any]:
 
 
 def _broken_rules() -> Iterator[tuple[str, Any, Rule]]:
-    """Each variable with each of its bad values, and the rule that it breaks."""
+    """Each variable's bad values, with the rule that they break."""
     for name, rule in RULES.items():
         yield from ((name, value, rule) for value in _bad_values(rule))
         least = {part: attribute.least for part, attribute in rule.attributes.items()}
         for part, attribute in rule.attributes.items():
-            yield from (
-                (name, least | {part: value}, attribute) for value in _bad_values(attribute)
-            )
+            for value in _bad_values(attribute):
+                yield name, least | {part: value}, attribute
 
 
 BROKEN = {f"{name}_{number}": (name, *how) for number, (name, *how) in enumerate(_broken_rules())}
 
 
 def _locals_of_variables() -> str:
-    """The locals of infra/ that are made of variables alone, as one block."""
+    """The locals of infra/ that depend on variables alone, as one block."""
     text = "".join(path.read_text() for path in sorted((ROOT / "infra").glob("*.tf")))
     blocks = "".join(re.findall(r"(?ms)^locals \{$(.*?)^\}$", text))
     entries = dict(re.findall(r"(?ms)^  (\w+) += (.*?)(?=^  \w+ += |\Z)", blocks))
@@ -88,15 +87,15 @@ def _locals_of_variables() -> str:
 
 @pytest.fixture(scope="session")
 def refusals(terraform, tmp_path_factory) -> dict[str, list[str]]:
-    """What is said in every run of refusals.tftest.hcl and of BROKEN, and at the end where:
-    {run: errors}. Over variables and what is made of them alone: no run waits for the provider."""
+    """The errors of each run of refusals.tftest.hcl and BROKEN, with their places: {run: errors}.
+    They use only variables and locals, so that no run waits for the provider."""
     folder = tmp_path_factory.mktemp("messages")
     for pattern in ("variables*.tf", "*.json"):
         for path in (ROOT / "infra").glob(pattern):
             shutil.copy(path, folder)
     (folder / "locals.tf").write_text(_locals_of_variables())
     (folder / "tests").mkdir()
-    # Without what fails as expected, so that the errors show.
+    # Without expected failures, so that the errors are printed.
     runs = {
         name: re.sub(r"(?s)\n  expect_failures = \[.*?\]\n", "\n", run)
         for name, run in WRITTEN.items()
@@ -105,7 +104,7 @@ def refusals(terraform, tmp_path_factory) -> dict[str, list[str]]:
         variables = f"  variables {{\n    {name} = {json.dumps(value)}\n  }}\n"
         runs[run] = f'run "{run}" {{\n  command = plan\n{variables}}}\n'
     for name, run in runs.items():
-        # A file each: Terraform skips what follows an error in the same file.
+        # One file each: Terraform skips the runs of a file after an error.
         (folder / f"tests/{name}.tftest.hcl").write_text(run)
     assert terraform(folder, "init", "-input=false").returncode == 0
     errors = {name: [] for name in runs}
@@ -126,7 +125,7 @@ def test_a_bad_value_alone_is_refused_with_name_value_and_rule_in_one_line(refus
 
 
 @pytest.mark.parametrize("run", BROKEN)
-def test_terraform_refuses_what_python_refuses_in_the_same_words(refusals, run):
+def test_terraform_and_python_refuse_the_same_values_in_the_same_words(refusals, run):
     name, value, rule = BROKEN[run]
     messages = {error.partition("\n\n")[0].replace(" = 360 ", " ") for error in refusals[run]}
     written = json.dumps(value, separators=(",", ":"), sort_keys=True)
@@ -134,7 +133,7 @@ def test_terraform_refuses_what_python_refuses_in_the_same_words(refusals, run):
     assert not RULES[name].allows(value)
 
 
-def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
+def test_a_run_breaks_every_rule_of_every_variable(refusals):
     rules = {
         f"{path.name}:{number}"
         for path in (ROOT / "infra").glob("*.tf")
@@ -158,7 +157,7 @@ def test_every_rule_of_every_variable_is_broken_by_some_run(refusals):
         ("download/handler.py", "go_stream", ""),  # the program has no such file
     ],
 )
-def test_what_lacks_a_file_that_its_method_needs_is_refused_by_its_name(
+def test_a_missing_file_that_the_method_needs_is_refused_by_name(
     infra, planned_wrong, lost, method, message
 ):
     path = infra.parent / "functions" / lost

@@ -1,8 +1,8 @@
-"""What Terraform would really put up for every run of infra/tests: as recorded in tests/data/infra,
-policies and all.
+"""The resources of every run of infra/tests, with their policies, are as recorded in
+tests/data/infra.
 
-The record has what is set, a line a resource; the first run's whole, then what is different in the
-others.
+A record has a line for each resource with its set values: the whole first run, then the differences
+of the others.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ each_file = pytest.mark.parametrize("name", QUERIES)
 
 
 def _lines(recorded) -> str:
-    """A record as JSON in which every resource is a line."""
+    """A record as JSON with a line for each resource."""
     runs = (
         f"{json.dumps(run)}: {{\n"
         + ",\n".join(
@@ -46,9 +46,8 @@ def _lines(recorded) -> str:
 
 
 @each_file
-def test_what_is_put_up_is_as_recorded(infra, mocking, name, tmp_path):
-    """Where a difference is meant, the file that the message names is the new record: read what has
-    changed first."""
+def test_resources_are_as_recorded(infra, mocking, name, tmp_path):
+    """After an intended change, the file in the message is the new record; read it first."""
     if "tofu" in Path(providers.terraform_binary()).name:
         pytest.skip("OpenTofu makes up one id for all resources")
     put_up = tmp_path / f"{name}.json"
@@ -59,11 +58,8 @@ def test_what_is_put_up_is_as_recorded(infra, mocking, name, tmp_path):
 
 @each_file
 def test_every_query_is_saved_with_its_text(infra, mocking, name):
-    files = [
-        path
-        for folder in QUERIES[name]
-        for path in (infra.parent / "queries" / folder).glob("*.cwli")
-    ]
+    folders = [infra.parent / "queries" / folder for folder in QUERIES[name]]
+    files = [path for folder in folders for path in folder.glob("*.cwli")]
     for resources in deployed(infra, mocking, name).values():
         saved = {
             values["name"].rpartition("/")[2]: values["query_string"]
@@ -98,29 +94,27 @@ def test_the_program_is_the_one_built_for_the_functions_processor(infra, mocking
         assert _content(infra / f".build/transfer-{architecture}.zip") == built
 
 
-def test_a_users_package_is_the_function_beside_the_proxy_or_the_layer_of_it(infra, mocking):
+def test_a_users_package_is_the_function_with_the_proxy_as_its_layer_or_the_layer_itself(
+    infra, mocking
+):
     layer = "module.worker[0].aws_lambda_layer_version.beside_package[0]"
     runs = deployed(infra, mocking, "function")
     managed, program = runs["defaults"], runs["a_program_in_a_folder"]
     assert _content(infra / managed[WORKER]["filename"]).keys() == {"app.py", "payload.json"}
     proxy = {"bootstrap": (b"built for arm64", True)}
-    assert (
-        _content(infra / program[WORKER]["filename"])
-        == _content(infra / program[layer]["filename"])
-        == proxy
-    )
+    for resource in (WORKER, layer):
+        assert _content(infra / program[resource]["filename"]) == proxy
     assert _content(infra / managed[layer]["filename"]).keys() == proxy.keys()
 
 
 def test_a_host_runs_this_program(infra, mocking):
     resources = deployed(infra, mocking, "copy_host")["defaults"]
-    [script] = [
-        values["user_data"] for address, values in resources.items() if ".aws_instance." in address
-    ]
+    [host] = [address for address in resources if ".aws_instance." in address]
+    script = resources[host]["user_data"]
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     program = infra.parent / "functions/transfer/build/x86_64/bootstrap"
-    assert hashlib.sha256(program.read_bytes()).hexdigest() in script, "another one is another host"
+    assert hashlib.sha256(program.read_bytes()).hexdigest() in script, "a new program is a new host"
 
 
 COPIES = "stampede-copy-copies-123456789012-us-east-1"
@@ -146,15 +140,10 @@ NO_OFFERS = """  override_data {
             NO_OFFERS,
             'instance_type = "m5a.8xlarge": must be one that us-east-1 has',
         ),
-        (
-            "filesystem",
-            "subnet_count = 4",
-            "",
-            "subnet_count = 4: must be at most 3",
-        ),
+        ("filesystem", "subnet_count = 4", "", "subnet_count = 4: must be at most 3"),
     ],
 )
-def test_what_only_a_plan_can_know_is_refused_in_one_line(
+def test_values_that_only_a_plan_can_judge_are_refused_in_one_line(
     planned_wrong, name, variables, overrides, message
 ):
     [detail] = planned_wrong(name, variables, overrides)

@@ -1,5 +1,4 @@
-"""The values that the loader reads from infra/'s surroundings are those that Terraform itself
-takes."""
+"""The loader reads the same values of variables as Terraform, from the environment and files."""
 
 import json
 
@@ -56,12 +55,15 @@ CASES = {
             "a.auto.tfvars.json": '{"size": 50, "pollers": null}',
         },
     ),
-    "a null that may not be": ({}, {"terraform.tfvars": "size = null\n", "x.tfvars": "size = 9\n"}),
+    "a forbidden null": (
+        {},
+        {"terraform.tfvars": "size = null\n", "x.tfvars": "size = 9\n"},
+    ),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
+def test_the_loader_reads_the_values_that_terraform_uses(terraform, tmp_path, case):
     environ, files = CASES[case]
     environ = {f"TF_VAR_{name}": text for name, text in environ.items()}
     for name, text in files.items():
@@ -71,20 +73,19 @@ def test_the_loader_reads_what_terraform_takes(terraform, tmp_path, case):
 
 
 @pytest.mark.parametrize("pollers", ["{minimum=2,maximum=50}", '{"minimum": 2, "maximum": 50}'])
-def test_terraform_takes_an_object_as_the_loader_writes_it(terraform, tmp_path, pollers):
+def test_terraform_accepts_an_object_as_the_loader_writes_it(terraform, tmp_path, pollers):
     flag = f"-var=pollers={hcl.text_of(hcl.value(pollers))}"
     assert taken(terraform, tmp_path, flag)[2] == {"minimum": 2, "maximum": 50}
 
 
 def taken(terraform, folder, *flags, **environ):
-    """[size, tag, pollers] as Terraform has them, by applying nothing but an output."""
+    """[size, tag, pollers] in Terraform, from an apply of one output."""
     output = 'output "all" {\n  value = [var.size, var.tag, var.pollers]\n}\n'
     (folder / "main.tf").write_text(DECLARED + output)
-    applied = terraform(
-        folder, "apply", "-auto-approve", "-input=false", "-json", *flags, **environ
-    )
+    apply = ["apply", "-auto-approve", "-input=false", "-json", *flags]
+    applied = terraform(folder, *apply, **environ)
     assert applied.returncode == 0, applied.stdout
     lines = map(json.loads, applied.stdout.splitlines())
-    # as planned, and as applied
+    # printed for the plan and for the apply
     [*_, outputs] = [line["outputs"] for line in lines if line["type"] == "outputs"]
     return outputs["all"]["value"]

@@ -1,5 +1,4 @@
-"""infra/ belongs to two: to the command line, perhaps with providers built here, and to the user's
-`terraform init`."""
+"""Commands, perhaps with providers built here, and the user's own `terraform init` share infra/."""
 
 import json
 import shutil
@@ -11,20 +10,19 @@ import pytest
 from stampede.emulator import build_cache, providers, stack
 from stampede.stacks.target import aws_terraform
 
-# 6.34.0 and 1.3.0 are other builds than ours
+# 6.34.0 and 1.3.0 differ from the providers built here.
 REGISTRY = {"aws": ("6.34.0", "6.99.0"), "archive": ("1.3.0", "2.9.0")}
 
 
 @pytest.fixture
 def infra(copy_of_the_tree, tmp_path, monkeypatch) -> Path:
-    """A checkout's infra/ on a machine with a mirror, without a registry and without settings of
-    the user's own."""
+    """A checkout's infra/ on a machine with a mirror, without a registry or the user's settings."""
     if providers.prepare() is None:
         pytest.skip("the providers come from the registry here: there is no mirror")
     folder = copy_of_the_tree("by-hand")
     monkeypatch.setattr(stack, "ROOT", folder.parent)
     monkeypatch.setattr(providers, "registry_answers", lambda host: False)
-    # nor does it answer Terraform, which isn't let out to ask
+    # nor can Terraform reach the registry
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("STAMPEDE_CACHE_DIR", str(build_cache.cache_folder()))
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -34,8 +32,8 @@ def infra(copy_of_the_tree, tmp_path, monkeypatch) -> Path:
 
 @pytest.fixture
 def registry(tmp_path) -> str:
-    """The CLI config of a user for whom the registry answers: a folder with programs that `init`
-    installs and never runs."""
+    """A user's CLI config that stands in for the registry: `init` installs its programs and never
+    runs them."""
     system = {"linux": "linux", "darwin": "darwin"}[sys.platform]
     for host in providers.REGISTRIES.values():
         for name, versions in REGISTRY.items():
@@ -52,15 +50,15 @@ def registry(tmp_path) -> str:
     return str(config)
 
 
-def test_neither_init_stops_the_other_and_what_the_user_installed_stays_in_use(
+def test_neither_init_stops_the_other_and_the_users_providers_stay_in_use(
     infra, registry, terraform, capsys
 ):
     def runs() -> bool:
-        """Whether the command line's Terraform has providers that run, which the registry's don't:
-        `validate` asks them for their schemas."""
-        ours = aws_terraform()
-        ours.init()
-        return json.loads(terraform(infra, "validate", "-json", **ours.environment).stdout)["valid"]
+        """Whether the command's Terraform has providers that run, unlike the registry's: `validate`
+        asks them for their schemas."""
+        own = aws_terraform()
+        own.init()
+        return json.loads(terraform(infra, "validate", "-json", **own.environment).stdout)["valid"]
 
     def by_hand() -> str:
         done = terraform(infra, "init", "-input=false", TF_CLI_CONFIG_FILE=registry)

@@ -1,5 +1,5 @@
-"""OpenTofu reads everything in infra/, as Terraform does: one that is there plans every experiment,
-and what is known to be Terraform's alone is seen without it."""
+"""OpenTofu reads infra/ as Terraform does. If installed, it plans every experiment; without it, a
+search finds what only Terraform supports."""
 
 import functools
 import json
@@ -19,30 +19,28 @@ FILES = [
     path for folder in ("infra", "stampede/emulator") for path in (ROOT / folder).rglob("*.tf*")
 ]
 # Blocks, attributes and functions that OpenTofu 1.10 refuses (internal/configs of its sources).
-TERRAFORMS_ALONE = re.compile(
+TERRAFORM_ONLY = re.compile(
     r"(?mx) ^\s*(?:ephemeral|state_key|parallel|override_during|action_trigger"
     r"|action|list|test|skip_cleanup|\w+_wo)"
     r'(?:\s+".*)? \s*[={] | \bephemeralasnull\( | ^mock_provider [^}]* ^\s*source\s*='
 )
 
 
-def test_nothing_in_infra_is_terraforms_alone():
+def test_infra_uses_nothing_that_only_terraform_supports():
     code = {
         path: re.sub(r"(?m)#.*$", "", path.read_text())
         for path in FILES
         if path.suffix in (".tf", ".hcl")
     }
-    found = {
-        str(path): words[0]
-        for path, text in code.items()
-        if (words := TERRAFORMS_ALONE.search(text))
+    matches = {
+        str(path): words[0] for path, text in code.items() if (words := TERRAFORM_ONLY.search(text))
     }
-    assert (found, len(code) > 50) == ({}, True)
+    assert (matches, len(code) > 50) == ({}, True)
 
 
 @pytest.fixture(scope="module")
 def tofu():
-    """Run OpenTofu like `terraform`, where there is one."""
+    """Run OpenTofu as `terraform`, if it is installed."""
     program = shutil.which("tofu") or opentofu.built()
     if program is None:
         pytest.skip("no `tofu` on the PATH, and none built here")

@@ -1,5 +1,5 @@
-"""What the tests of this folder share: they don't see the emulator that other tests of their
-process have started. A run's folder, and a stack on a clock that only sleeping moves."""
+"""Common fixtures: an idle state folder, so that no test sees the emulator of another; a run's
+folder; and a stack on a clock that only sleeping moves."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws
 
 @pytest.fixture(scope="session")
 def idle_state(tmp_path_factory):
-    """The state folder of a machine where no emulator runs and nothing is deployed."""
+    """A state folder without an emulator or a stack."""
     return tmp_path_factory.mktemp("state")
 
 
@@ -30,15 +30,14 @@ def folder(tmp_path):
 
 @pytest.fixture
 def aws(monkeypatch):
-    """A stack as AWS may behave; drains and floods of this process go by its clock and into its
-    queue."""
+    """A simulated stack; drains and floods of this process use its clock and its queue."""
     stack = SimulatedAws("aws", dict(OUTPUTS))
     go_by_clock_of(stack, monkeypatch)
     return stack
 
 
 def go_by_clock_of(stack, monkeypatch, *functions):
-    """Let what drains, floods, and these `functions` go by the clock of a stack."""
+    """Have drains, floods and these `functions` use the clock of a stack."""
     monkeypatch.setattr("time.time", lambda: EPOCH_MS / 1000 + stack.now_s)
     monkeypatch.setattr("loader.flood.send", stack.take)
     for function in (drain, wait_for_round, *functions):

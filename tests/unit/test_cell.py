@@ -1,5 +1,4 @@
-"""A cell is one thing from its plan to its record; run.json of today and of the first edition give
-the same."""
+"""A cell is the same from its plan to its record, and in run.json of this and the first edition."""
 
 import json
 
@@ -16,7 +15,7 @@ def cells(*settings, **options):
     return make_plan(DOWNLOAD, "local", settings, messages_per_concurrency=2, **options).cells
 
 
-def test_run_json_gives_the_cells_back_in_their_order():
+def test_run_json_keeps_the_cells_and_their_order():
     planned = cells("method=stream,ranges", "object_size_mb=1,2", repeats=2)
     stored = json.loads(
         json.dumps({"format": FORMAT, "cells": [cell.as_json() for cell in planned]})
@@ -26,14 +25,12 @@ def test_run_json_gives_the_cells_back_in_their_order():
     assert [vars(found[cell.name]) for cell in planned] == [vars(cell) for cell in planned]
 
 
-def test_a_record_is_compared_with_what_its_cell_was_set_to():
+def test_a_record_is_compared_with_the_settings_of_its_cell():
     [cell] = cells("memory_size=1024", "concurrency_value=5")
     record = {"memory_size": 1024, "concurrency_limit": 5, "method": "download_file"}
     assert cell.difference(record) is None
-    assert (
-        str(cell.difference(record | {"memory_size": 512}))
-        == "memory_size 512 where the cell has 1024"
-    )
+    difference = cell.difference(record | {"memory_size": 512})
+    assert str(difference) == "memory_size 512 where the cell has 1024"
     assert cell.difference(record | {"sink": "discard"}).field == "sink"
 
 
@@ -54,14 +51,14 @@ FIRST_EDITION = {
 }
 
 
-def test_a_run_of_the_first_edition_tells_its_cells_from_plan_floods_and_stacks():
+def test_the_cells_of_a_first_edition_run_come_from_its_plan_floods_and_stacks():
     found = cells_of(FIRST_EDITION, DOWNLOAD)
     assert list(found) == ["a", "b", "c"]
     assert found["a"].words == "1,024 MB, N = 1, download_file, object_size_mb=1"
     assert found["b"].words == "1,024 MB, N = 5, stream, object_size_mb=2"
     assert (found["a"].repeat, found["b"].repeat, found["c"].repeat) == (1, 2, None)
     assert found["a"].block != found["b"].block
-    assert found["c"].place() is None  # nothing tells its N
+    assert found["c"].place() is None  # its N is unknown
 
 
 @pytest.mark.parametrize(
@@ -73,11 +70,11 @@ def test_a_run_of_the_first_edition_tells_its_cells_from_plan_floods_and_stacks(
         {},
     ],
 )
-def test_what_is_no_cell_is_left_out(manifest):
+def test_an_invalid_cell_is_left_out(manifest):
     assert cells_of(manifest, DOWNLOAD) == {}
 
 
-def test_cells_are_bounded():
+def test_the_number_of_cells_is_limited():
     row = Cell("a", {}, DOWNLOAD.axes).as_json()
     stored = {
         "format": FORMAT,

@@ -1,4 +1,4 @@
-"""The workflows that run on every push and every night: what this repository can know of them."""
+"""The workflows for every push and every night, as far as this repository can check them."""
 
 import re
 import subprocess
@@ -28,16 +28,14 @@ def text(request) -> str:
     return request.param.read_text()
 
 
-def test_it_may_only_read_keeps_no_credentials_and_pins_every_action_by_its_commit(text):
+def test_a_workflow_may_only_read_keeps_no_credentials_and_pins_actions_by_commit(text):
     workflow = yaml.safe_load(text)
     [job] = workflow["jobs"].values()
     [checkout] = [
         step for step in job["steps"] if step.get("uses", "").startswith("actions/checkout@")
     ]
-    assert (workflow["permissions"], checkout["with"]["persist-credentials"]) == (
-        {"contents": "read"},
-        False,
-    )
+    assert workflow["permissions"] == {"contents": "read"}
+    assert checkout["with"]["persist-credentials"] is False
     assert unpinned(text) == []
 
 
@@ -55,7 +53,7 @@ def test_the_example_of_a_weekly_sweep_pins_its_actions_and_stays_within_a_budge
 def test_the_example_reports_the_last_twelve_runs_and_stores_them_before_it_fails(
     tmp_path, monkeypatch
 ):
-    """Its last step in a shell, with programs that only say how they were called."""
+    """The last step in a shell, with programs that only print their arguments."""
     monkeypatch.chdir(tmp_path)
     [job] = yaml.safe_load(WEEKLY.read_text())["jobs"].values()
     (tmp_path / ".venv/bin").mkdir(parents=True)

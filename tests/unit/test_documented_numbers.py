@@ -1,5 +1,4 @@
-"""A number in README and on an experiment's page stands in one place of the product; here the two
-are compared."""
+"""Numbers in README and on the experiments' pages agree with their sources in the product."""
 
 import re
 
@@ -32,14 +31,14 @@ def table(text: str, heading: str) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_what_a_page_shows_of_stored_runs_and_of_the_model_is_as_it_is_today(document, monkeypatch):
+def test_a_pages_tables_of_runs_and_predictions_are_current(document, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     text = document.read_text()
     assert drawn.drawn(text) == text, "run python -m tests.drawn"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
+def test_times_and_costs_agree_with_the_stored_run_and_the_estimate(name):
     [row] = [row for row in table(README, "on AWS") if row["experiment"].startswith(f"[{name}]")]
     halves = round(drawn.measured()[name]["took_s"] / 30)
     assert row["locally"] == f"{halves // 2}{HALVES[halves % 2]} min"
@@ -52,7 +51,7 @@ def test_times_and_costs_are_those_of_the_stored_run_and_of_the_estimate(name):
 
 
 @pytest.mark.parametrize("name", ["download", "filesystem", "copy", "copy_host", "function"])
-def test_what_a_sweep_takes_is_what_its_page_says(name):
+def test_a_page_has_the_time_that_its_sweep_takes(name):
     column = "in a sweep" if name in ("download", "filesystem", "function") else f"`{name}`"
     rows = {
         re.match(r"`(\w+)`", row["`--set`"])[1]: row[column]
@@ -70,7 +69,7 @@ def test_what_a_sweep_takes_is_what_its_page_says(name):
             )
 
 
-def test_the_numbers_of_the_readme_are_those_of_declaration_and_pins():
+def test_the_numbers_of_the_readme_agree_with_declarations_and_pins():
     matrix = EXPERIMENTS["download"].matrices["aws"].swept
     per_n, n = EXPERIMENTS["download"].messages_per_concurrency, matrix["concurrency_value"]
     pins = [

@@ -1,7 +1,7 @@
-"""What the policies of docs/ keep their holder from: taking over, changing or deleting what isn't
-Stampede's.
+"""The policies of docs/ keep their holder from taking over, changing or deleting resources that
+aren't Stampede's.
 
-One resource of a request a row, judged by the embedded AWS's own evaluator; AWS asks for every
+Each row has one resource of a request, for the embedded AWS's own evaluator; AWS checks every
 resource of a request.
 """
 

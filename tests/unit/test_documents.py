@@ -1,5 +1,4 @@
-"""What README, CONTRIBUTING and docs/ point at is there, and what they tell to type is what
-Stampede takes."""
+"""Links of README, CONTRIBUTING and docs/ have targets, and Stampede accepts their commands."""
 
 import argparse
 import re
@@ -26,12 +25,12 @@ def page(request) -> Path:
 
 
 def anchors(document: Path) -> set[str]:
-    """What GitHub makes of the headings."""
+    """The anchors that GitHub gives to the headings."""
     headings = re.findall(r"(?m)^#+ (.*)$", document.read_text())
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def test_every_link_within_the_repository_leads_to_a_file_and_a_heading_of_it(page):
+def test_every_link_within_the_repository_leads_to_a_file_and_its_heading(page):
     for file, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", page.read_text()):
         target = page.parent / file if file else page
         assert target.exists(), file
@@ -48,12 +47,11 @@ def options_of(verb: str) -> set[str]:
     return set(verbs.choices[verb]._option_string_actions)
 
 
-def test_every_make_target_verb_option_and_variable_that_is_named_is_there(page):
+def test_every_documented_make_target_verb_option_and_variable_exists(page):
     text = page.read_text()
     targets = re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text())
-    assert set(" ".join(re.findall(r"(?m)(?:`|^)make((?:\s[a-z-]+)+)", text)).split()) <= set(
-        targets
-    )
+    made = " ".join(re.findall(r"(?m)(?:`|^)make((?:\s[a-z-]+)+)", text)).split()
+    assert set(made) <= set(targets)
     for command in re.findall(r"`(?:\.venv/bin/)?stampede\s([^`]+)`", text):
         verb, *words = shlex.split(command)
         if verb in VERBS:
@@ -65,7 +63,7 @@ def test_every_make_target_verb_option_and_variable_that_is_named_is_there(page)
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
-def test_every_command_line_in_a_block_is_one_that_stampede_takes(words, monkeypatch):
+def test_stampede_accepts_every_command_of_a_block(words, monkeypatch):
     somebodys = DataObject("k", 5, etag='"a"', bucket="my-bucket")
     monkeypatch.setattr(own_object, "of_plan", lambda option, experiment, cells: somebodys)
     arguments = build_parser().parse_args(words)
@@ -73,7 +71,7 @@ def test_every_command_line_in_a_block_is_one_that_stampede_takes(words, monkeyp
         assert plan_of(arguments).cells
 
 
-def test_every_folder_on_the_map_is_there():
+def test_every_folder_on_the_map_exists():
     folders = re.findall(r"(?m)^\| `([\w/]+/)` \|", (ROOT / "CONTRIBUTING.md").read_text())
     assert len(folders) >= 8
     assert [folder for folder in folders if not (ROOT / folder).is_dir()] == []

@@ -1,5 +1,5 @@
-"""The evidence book: each assumption about AWS has its code, its proof or the lack of one, and each
-recorded answer a test that replays it. Where one of them goes, a test here fails."""
+"""The evidence book: each assumption about AWS names its code and its proof or open question, and
+each recorded answer has a test that replays it."""
 
 import re
 
@@ -23,7 +23,7 @@ REPLAYS = [
 ]
 
 
-def test_every_row_has_an_id_of_its_own_code_that_is_there_and_a_proof_or_what_is_open():
+def test_every_row_has_a_unique_id_existing_code_and_a_proof_or_an_open_question():
     assert len(ROWS) == len(BOOK["assumption"])
     for row in ROWS.values():
         assert (
@@ -51,7 +51,7 @@ def test_what_a_function_may_start_is_within_what_was_recorded():
     assert most < ANSWERS["lam-71"]["answer"]["fields"]["RLIMIT_NPROC"][0]
 
 
-def test_the_page_is_current_and_leads_with_what_is_not_proven():
+def test_the_page_is_current_and_begins_with_unproven_assumptions():
     written = PAGE.read_text(encoding="utf-8")
     assert written == page(), "docs/evidence.md: run `make evidence`"
     first, _, _ = written.partition("## Proven")

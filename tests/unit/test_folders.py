@@ -1,4 +1,4 @@
-"""What is installed: every package, with the data beside its modules."""
+"""Every package is installed, with the data of its modules."""
 
 import tomllib
 from pathlib import Path
@@ -8,7 +8,7 @@ from setuptools import find_packages
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_what_is_installed_is_every_package_with_the_data_beside_its_modules():
+def test_every_package_is_installed_with_its_data():
     tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     packages = find_packages(str(ROOT), include=tool["packages"]["find"]["include"])
     folders = {ROOT / package.replace(".", "/") for package in packages}

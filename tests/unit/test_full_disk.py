@@ -1,4 +1,4 @@
-"""A full disk is named, also where what fails on it says something else."""
+"""A full disk is named, even if the failing program says something else."""
 
 import errno
 import re
@@ -25,7 +25,7 @@ def refused(*_, error=None):
 
 @pytest.fixture
 def fill(monkeypatch):
-    """Fills the disk of a folder, for what looks whether it is full."""
+    """A function that makes the disk of a folder seem full."""
     full = []
     there = tempfile.TemporaryFile
 
@@ -39,9 +39,7 @@ def fill(monkeypatch):
 
 
 @pytest.mark.parametrize("which", [["results"], ["state"], []])
-def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(
-    fill, tmp_path, monkeypatch, capsys, which
-):
+def test_the_error_names_the_folder_whose_disk_is_full(fill, tmp_path, monkeypatch, capsys, which):
     folders = {name: tmp_path / name for name in ("results", "state")}
     for folder in folders.values():
         folder.mkdir()
@@ -56,15 +54,15 @@ def test_the_error_names_the_folder_that_is_full_of_those_that_it_may_be(
     assert "free or change that disk" in line
 
 
-def test_a_disk_that_is_read_only_has_another_way_out_than_a_full_one(monkeypatch, capsys):
+def test_a_read_only_disk_has_another_way_out_than_a_full_one(monkeypatch, capsys):
     read_only = OSError(errno.EROFS, "Read-only file system", "results/r/sent.jsonl")
     monkeypatch.setattr("stampede.cli.verbs.drain.run", lambda _: refused(error=read_only))
     assert main(["drain"]) == 1
     assert re.search(r"results/r/sent.jsonl \(Read-only.*make it writable", capsys.readouterr().err)
 
 
-def test_a_line_that_a_full_disk_took_in_part_is_taken_back(tmp_path):
-    """A limit of the size of files, which is a full disk to the writer."""
+def test_a_line_that_a_full_disk_cut_off_is_removed(tmp_path):
+    """A limit of the file size fails as a full disk does."""
     folder = RunFolder.create(tmp_path, "r")
     folder.append("records.jsonl", [{"seq": 0}])
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -78,9 +76,7 @@ def test_a_line_that_a_full_disk_took_in_part_is_taken_back(tmp_path):
     assert len(text) > 50 and text.endswith("}\n")
 
 
-def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(
-    fill, tmp_path, monkeypatch
-):
+def test_a_local_drain_whose_functions_have_no_room_names_the_folder(fill, tmp_path, monkeypatch):
     aws = SimulatedAws("local", dict(OUTPUTS))
     monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
@@ -97,7 +93,7 @@ def test_a_local_drain_whose_functions_have_no_room_ends_with_the_folder(
     assert [row["seq"] for row in folder.rows("records.jsonl")] == [0]
 
 
-def test_what_terraform_could_not_print_is_not_taken_for_nothing(tmp_path, monkeypatch):
+def test_output_that_terraform_could_not_print_is_not_mistaken_for_no_output(tmp_path, monkeypatch):
     monkeypatch.setenv("STAMPEDE_TERRAFORM", "/bin/true")
     monkeypatch.setattr(terraform.full_disk, "refuse", refused)
     with pytest.raises(OSError, match="No space left on device"):

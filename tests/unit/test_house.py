@@ -1,5 +1,4 @@
-"""The house: an experiment lives in places that carry its name, and the packages import downwards
-only."""
+"""An experiment's code is in modules with its name, and packages import only downwards."""
 
 import ast
 import re
@@ -13,19 +12,18 @@ import pytest
 from experiments import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
-# Words that name an experiment or its variable as a part of an import only: they are everybody's.
+# Common words, which name an experiment or its variable only within an import.
 EVERYDAY = {"function", "package", "environment", "runtime", "handler", "layers", "cache"}
-# Of the trigger, whose batches decide how many messages there are, what they cost and how long they
-# are hidden.
+# Variables of the trigger, whose batches decide the messages' number, cost and timeout.
 EVERYDAY |= {"batch_size", "batching_window_s"}
-# `go mod download` is a command of Go's, and a request of ASGI has a `method`.
+# `go mod download` is a command of Go, and an ASGI request has a `method`.
 EXCUSED = {f"stampede/emulator/{name}.py" for name in ("gate", "go_build")}
 
 
 @cache
 def words_of(file):
-    """What a module imports and its identifiers, in dotted names; and the words of those of its
-    strings that are no sentence: of a path or a compound each part."""
+    """A module's imports and identifiers as dotted names, and the words of its strings except
+    sentences: each part of a path or compound."""
     names, words = set(), set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -38,7 +36,7 @@ def words_of(file):
 
 
 def namings(file, name):
-    """By what a module names an experiment: imports, its declaration, its name, and the Terraform
+    """A module's references to an experiment: imports, its declaration, its name, and Terraform
     variables that it alone has."""
     names, words = words_of(file)
     declared = (ROOT / f"infra/variables_{name}.tf").read_text()
@@ -48,7 +46,7 @@ def namings(file, name):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_no_module_of_the_common_folders_names_an_experiment_and_its_own_do(name):
+def test_only_an_experiments_own_modules_name_it(name):
     named = {
         file.relative_to(ROOT).as_posix(): words
         for folder in ("loader", "stampede")
@@ -59,7 +57,7 @@ def test_no_module_of_the_common_folders_names_an_experiment_and_its_own_do(name
     assert namings(ROOT / f"experiments/{name}/declaration.py", name)
 
 
-def test_the_packages_import_downwards_only():
+def test_packages_import_only_downwards():
     lint = Path(sys.executable).with_name("lint-imports")
     done = subprocess.run(
         [lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120

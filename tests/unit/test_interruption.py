@@ -12,7 +12,7 @@ import pytest
 
 from stampede.interruption import SAME_WITHIN_S, Signals
 
-# `prices` says that it is at work, and waits; everything else is as it starts.
+# `prices` prints that it works, and waits; all else is unchanged.
 WAITING = """
 import sys, time
 from stampede.cli import start
@@ -30,7 +30,7 @@ sys.exit(start.main())
 
 @pytest.fixture
 def signals():
-    """Those of this process, which listens; a clock that the test moves comes with them."""
+    """This process's signal handlers, and a clock that the test moves."""
     hook = sys.unraisablehook
     before = {
         number: signal.getsignal(number)
@@ -53,7 +53,9 @@ def signals():
         (signal.SIGHUP, 129, "interrupted by SIGHUP"),
     ],
 )
-def test_each_arrives_as_ctrl_c_and_has_the_status_that_shells_know(signals, number, status, words):
+def test_each_signal_acts_as_ctrl_c_and_has_the_status_that_shells_expect(
+    signals, number, status, words
+):
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(number)
     assert (signals.exit_status, signals.words) == (status, words)
@@ -75,29 +77,29 @@ def test_an_event_loop_ends_its_task_first_as_with_ctrl_c(signals):
     assert done == ["in order"]
 
 
-def test_sigterm_interrupts_where_a_shell_has_ctrl_c_ignored(signals):
+def test_sigterm_interrupts_even_if_a_shell_ignores_ctrl_c(signals):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
 
 
-def test_a_closed_terminal_that_nohup_has_ignored_stays_ignored(signals):
+def test_a_closed_terminal_stays_ignored_under_nohup(signals):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signals.listen()
     signal.raise_signal(signal.SIGHUP)
     assert signals.first is None
 
 
-def test_what_comes_twice_at_once_is_one_and_what_comes_later_a_second(signals):
+def test_two_signals_at_once_count_as_one_and_a_later_one_as_a_second(signals):
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
-    signal.raise_signal(signal.SIGTERM)  # timeout(1) signals the group, too
+    signal.raise_signal(signal.SIGTERM)  # timeout(1) also signals the group
     signals.now_s += SAME_WITHIN_S
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
 
 
-def test_a_closed_terminal_never_cuts_the_clean_up_short(signals):
+def test_a_closed_terminal_never_interrupts_the_cleanup(signals):
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGTERM)
     signals.now_s += SAME_WITHIN_S
@@ -112,7 +114,7 @@ class Collected:
         signal.raise_signal(signal.SIGTERM)
 
 
-def test_an_interruption_that_python_drops_comes_again(signals, capsys):
+def test_an_interruption_that_python_drops_is_repeated(signals, capsys):
     def wait():
         Collected()
         time.sleep(60)
@@ -122,7 +124,7 @@ def test_an_interruption_that_python_drops_comes_again(signals, capsys):
     assert (signals.exit_status, capsys.readouterr().err) == (143, "")
 
 
-def test_a_verb_that_is_ended_says_so_in_one_line():
+def test_an_interrupted_verb_says_so_in_one_line():
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(sys.executable, [sys.executable, "-c", WAITING])
@@ -130,7 +132,7 @@ def test_a_verb_that_is_ended_says_so_in_one_line():
     while b"at work" not in seen:
         seen += os.read(terminal, 1000)
     os.kill(pid, signal.SIGTERM)
-    with contextlib.suppress(OSError):  # Linux' way to say that the other end is closed
+    with contextlib.suppress(OSError):  # Linux's sign of a closed other end
         while part := os.read(terminal, 1000):
             seen += part
     os.close(terminal)

@@ -1,4 +1,4 @@
-"""What `make test-often` counts: the tests that pytest's summary names, and runs without one."""
+"""`make test-often` counts the failed tests in pytest's summary, and runs without a summary."""
 
 from tests import often
 
@@ -9,7 +9,7 @@ ERROR tests/unit/test_a.py::test_error
 """
 
 
-def test_a_failure_stops_no_later_run_and_a_run_that_ends_without_a_word_is_one(tmp_path):
+def test_later_runs_follow_a_failure_and_a_silent_end_counts_as_one(tmp_path):
     assert often.run_often(2, 1, ["false"], tmp_path / "wordless") == {
         "(no test named: see the log)": 2
     }

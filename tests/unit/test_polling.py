@@ -1,4 +1,4 @@
-"""The looks at what is waited for: at once, after each pause, and at the limit."""
+"""Polling: at once, after each pause, and at the deadline."""
 
 import itertools
 
@@ -6,7 +6,7 @@ from stampede.polling import growing, looks
 
 
 def looked_at(pauses_s, until_s, look_s=0.0):
-    """The seconds of the looks, on a clock that sleeping moves, and each look by `look_s`."""
+    """The times of the polls, on a clock that moves by sleeps and by `look_s` a poll."""
     now_s, moments = [0.0], []
 
     def sleep(seconds):
@@ -19,11 +19,11 @@ def looked_at(pauses_s, until_s, look_s=0.0):
     return moments
 
 
-def test_the_last_look_is_at_the_limit_or_after_the_last_pause():
+def test_the_last_poll_is_at_the_deadline_or_after_the_last_pause():
     assert looked_at(growing(1, 2, 5), until_s=12) == [0, 1, 3, 7, 12]
     assert looked_at([1, 1], until_s=12) == [0, 1, 2]
 
 
-def test_there_is_one_look_where_the_limit_has_passed_and_none_after_one_that_took_longer():
+def test_there_is_one_poll_after_the_deadline_and_none_after_a_poll_that_passed_it():
     assert looked_at(itertools.repeat(1), until_s=-1) == [0]
     assert looked_at(itertools.repeat(1), until_s=5, look_s=4) == [0, 5]

@@ -10,7 +10,7 @@ from rich.live import Live
 from stampede import progress
 
 
-def test_ctrl_c_while_a_bar_starts_brings_the_cursor_back(monkeypatch):
+def test_ctrl_c_during_the_start_of_a_bar_restores_the_cursor(monkeypatch):
     terminal = io.StringIO()
     monkeypatch.setattr(progress, "_console", lambda: Console(file=terminal, force_terminal=True))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)

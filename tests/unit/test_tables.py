@@ -1,4 +1,4 @@
-"""Tables fit the terminal or say what they leave out, and are whole in a pipe."""
+"""Tables fit the terminal or name omitted columns, and are complete in a pipe."""
 
 import csv
 import io
@@ -22,8 +22,8 @@ ROWS = [
 
 @pytest.fixture
 def shown(monkeypatch, capsys):
-    """A function that prints ROWS as a table on a terminal of so many columns (None: a pipe); gives
-    the lines."""
+    """A function that prints ROWS on a terminal with this number of columns, or in a pipe (None),
+    and returns the lines."""
 
     def show(columns):
         if columns:
@@ -36,7 +36,7 @@ def shown(monkeypatch, capsys):
     return show
 
 
-def test_in_a_pipe_no_text_is_cut_or_folded_and_no_line_ends_with_blanks(shown):
+def test_in_a_pipe_no_text_is_cut_or_wrapped_and_no_line_ends_with_blanks(shown):
     lines = shown(None)
     assert len(lines) == 4
     assert lines[2].split("  ")[-1] == ROWS[0]["source"] and lines[2].startswith("[red] ")
@@ -44,7 +44,7 @@ def test_in_a_pipe_no_text_is_cut_or_folded_and_no_line_ends_with_blanks(shown):
 
 
 @pytest.mark.parametrize("columns", [60, 120])
-def test_on_a_terminal_texts_are_folded_and_every_word_is_there(shown, columns):
+def test_on_a_terminal_texts_are_wrapped_and_keep_every_word(shown, columns):
     lines = shown(columns)
     assert max(map(len, lines)) <= columns
     letters = "".join("".join(lines).split())
@@ -52,7 +52,7 @@ def test_on_a_terminal_texts_are_folded_and_every_word_is_there(shown, columns):
     assert not lines[-1].startswith("not shown")
 
 
-def test_columns_for_which_there_is_no_room_are_named_with_how_to_get_them(shown):
+def test_columns_without_room_are_named_with_the_way_to_get_them(shown):
     lines = shown(40)
     assert " ".join(lines[-2:]) == "not shown in 40 columns: source; --format csv has them"
     assert max(map(len, lines)) <= 40
@@ -92,7 +92,9 @@ def test_a_table_for_reading_has_a_dash_for_nothing_and_its_caption():
     assert caption == "A caption."
 
 
-def test_a_narrow_terminal_keeps_what_ranks_first_and_names_the_rest(shown, capsys, monkeypatch):
+def test_a_narrow_terminal_keeps_the_first_columns_by_rank_and_names_the_others(
+    shown, capsys, monkeypatch
+):
     shown(24)
     TABLE.print("table")
     printed = " ".join(capsys.readouterr().out.split())

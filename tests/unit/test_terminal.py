@@ -12,7 +12,7 @@ from stampede.finding import OK, PROBLEM, WARNING, Finding
 
 PLAN, SHARE = Finding("plan", OK, "12 cells"), Finding("share", WARNING, "20 %")
 ZONE = Finding("zone", PROBLEM, "there is no zone", "use another")
-# What a verb does: progress live or as lines, then data.
+# The output of a verb: progress, live or as lines, then data.
 PROGRAM = f"""
 from stampede.finding import Finding
 from stampede.progress import bar, doing, say
@@ -36,19 +36,19 @@ def program(**environment):
 
 
 def on_a_terminal(**environment):
-    """What PROGRAM writes to a terminal, on both streams."""
+    """The output of PROGRAM on a terminal, from both streams."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(**program(**environment), stdout=theirs, stderr=theirs, stdin=theirs):
         os.close(theirs)
         written = b""
-        with contextlib.suppress(OSError):  # Linux' way to say that the other end is closed
+        with contextlib.suppress(OSError):  # Linux's sign of a closed other end
             while part := os.read(ours, 65536):
                 written += part
     os.close(ours)
     return written.decode()
 
 
-def test_in_a_pipe_there_is_plain_text_with_problems_last_and_counted_and_progress_as_lines():
+def test_a_pipe_gets_plain_text_with_progress_as_lines_and_counted_problems_last():
     done = subprocess.run(**program(), capture_output=True, timeout=60, check=True)
     assert done.stdout.decode().splitlines() == [
         "[ok]    plan (12 cells)",
@@ -59,16 +59,16 @@ def test_in_a_pipe_there_is_plain_text_with_problems_last_and_counted_and_progre
     assert done.stderr.decode().splitlines() == ["checking", "one line"]
 
 
-def test_a_terminal_has_colours_and_live_progress_but_with_no_color():
+def test_a_terminal_has_colours_and_live_progress_unless_no_color_is_set():
     written = on_a_terminal()
     assert "\x1b[32m[ok]" in written and "\x1b[1;31m[fail]" in written
-    assert "\x1b[?25l" in written  # the cursor is hidden while something is drawn
+    assert "\x1b[?25l" in written  # hides the cursor
     written = on_a_terminal(NO_COLOR="1")
     assert "\x1b" not in written and "\r" not in written.replace("\r\n", "\n")
     assert "[ok]    plan" in written
 
 
-def test_what_was_interrupted_ends_in_its_order_though_its_reader_was_too(monkeypatch):
+def test_an_interrupted_verb_ends_in_order_even_if_its_reader_is_gone(monkeypatch):
     """As after Ctrl-C in `stampede sweep 2>&1 | tee log`."""
     reader, writer = os.pipe()
     os.close(reader)
@@ -80,7 +80,7 @@ def test_what_was_interrupted_ends_in_its_order_though_its_reader_was_too(monkey
             terminal.console(stderr=True).print("stopping terraform")
 
 
-def test_what_a_terminal_would_obey_of_anybodys_words_is_shown(monkeypatch, capsys):
+def test_control_characters_in_foreign_text_are_shown_and_not_obeyed(monkeypatch, capsys):
     obeyed = "\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\u202e"
     monkeypatch.setattr(progress, "_console", lambda: terminal.console(stderr=True))
     progress.say(f"failed: {obeyed}")

@@ -1,5 +1,4 @@
-"""The rules of infra's variables, in words and as Python reads them; tests/terraform asks Terraform
-about the same."""
+"""The rules of infra's variables, in words and in Python; tests/terraform compares Terraform."""
 
 import re
 
@@ -17,17 +16,17 @@ BOUNDED = {name: rule for name, rule in RULES.items() if rule.rule} | {
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_a_rule_in_words_has_the_numbers_and_the_choices_that_it_is_checked_by(name):
+def test_a_rule_in_words_has_the_numbers_and_choices_of_its_check(name):
     rule = BOUNDED[name]
     bounds = [
         bound for bound in (rule.least, rule.most, rule.longest) if abs(bound) != float("inf")
     ]
     words = set(re.findall(r"[\w.-]*\w", rule.rule))
     assert {str(value) for value in (*bounds, *rule.choices)} <= words
-    assert "must be" in rule.rule and not rule.rule.endswith(".")  # Terraform's messages end in one
+    assert "must be" in rule.rule and not rule.rule.endswith(".")  # Terraform adds the period
 
 
-def test_types_and_defaults_are_those_of_terraforms_variables():
+def test_types_and_defaults_agree_with_terraforms_variables():
     for path in INFRA.glob("variables*.tf"):
         for block in hcl.read(path.read_text())["variable"]:
             [(name, body)] = block.items()
@@ -64,11 +63,7 @@ POLLERS = RULES["provisioned_pollers"]
         (
             POLLERS,
             ({"minimum": 2, "maximum": 2}, None),
-            (
-                5,
-                {"minimum": 2},
-                {"minimum": 2, "maximum": 2.5},
-            ),
+            (5, {"minimum": 2}, {"minimum": 2, "maximum": 2.5}),
         ),
     ],
 )
@@ -91,7 +86,7 @@ def test_a_value_is_converted_as_terraform_does(rule, written, value):
     assert rule.typed(written) == value and type(rule.typed(written)) is type(value)
 
 
-def test_a_text_that_terraforms_tests_have_accepted_or_refused_is_so_without_terraform():
+def test_python_accepts_and_refuses_the_same_texts_as_terraforms_tests():
     checked = 0
     for run in hcl.read((INFRA / "tests/refusals.tftest.hcl").read_text())["run"]:
         for body in run.values():

@@ -8,8 +8,8 @@ resource "aws_cloudwatch_log_group" "access" {
   retention_in_days = var.log_retention_days
 }
 
-# AWS would write such a policy by itself, for all of the account's log groups of vended logs, and leave it there (CloudWatch
-# Logs guide, "Logs sent to CloudWatch Logs"). This one is for one group, and goes with it.
+# AWS would add such a policy itself, for all of the account's groups of vended logs, and leave it there (CloudWatch Logs guide,
+# "Logs sent to CloudWatch Logs"). This policy is for one group and is destroyed with it.
 resource "aws_cloudwatch_log_resource_policy" "delivery" {
   policy_name = "${var.name}-access-log"
 
@@ -37,9 +37,9 @@ resource "aws_cloudwatch_log_delivery_destination" "group" {
   }
 }
 
-# CloudWatch Logs takes one change of an account's deliveries at a time and answers another with a ConflictException, which the
-# provider takes for an answer (hashicorp/terraform-provider-aws#42194, of sources in any version). So each waits for the one
-# before, in both directions.
+# CloudWatch Logs accepts one change of an account's deliveries at a time and answers others with a ConflictException, which the
+# provider doesn't retry (hashicorp/terraform-provider-aws#42194, for sources in any version). So each resource waits for the
+# previous one, in both directions.
 resource "aws_cloudwatch_log_delivery_source" "data" {
   name         = "${var.name}-data"
   log_type     = "S3_SERVER_ACCESS_LOGS"

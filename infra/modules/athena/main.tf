@@ -1,12 +1,12 @@
-# A workgroup of Athena, and a table for each folder of objects. No crawler and no MSCK REPAIR, which know no directory buckets
-# (Athena User Guide, "Query S3 Express One Zone data"): the tables' partitions are those that a query names.
+# A workgroup of Athena, and a table for each folder of objects. Queries name the partitions, since crawlers and MSCK REPAIR don't
+# support directory buckets (Athena User Guide, "Query S3 Express One Zone data").
 resource "aws_athena_workgroup" "this" {
   name          = var.name
   description   = "Queries over the same objects in every storage class."
-  force_destroy = true # with what it remembers of the queries
+  force_destroy = true # with its history of queries
 
   configuration {
-    enforce_workgroup_configuration    = true # over whatever a query asks for
+    enforce_workgroup_configuration    = true # overrides a query's own settings
     publish_cloudwatch_metrics_enabled = false
     bytes_scanned_cutoff_per_query     = var.scan_limit_mb * 1048576
 
@@ -25,7 +25,7 @@ resource "aws_athena_workgroup" "this" {
   }
 }
 
-# Results and what Athena writes beside them: read once, within seconds.
+# Athena's results and their metadata, read once and within seconds.
 module "results" {
   source = "../bucket"
 
@@ -47,8 +47,8 @@ resource "aws_glue_catalog_table" "objects" {
   description   = "Objects of JSON lines below ${each.value}."
   table_type    = "EXTERNAL_TABLE"
 
-  # Injected: a query says which partition it means, and the folder's name follows from that, as in object_bytes=10000/ (Athena
-  # User Guide, "Supported types for partition projection").
+  # Injected: a query names the partition, which gives the folder's name, as in object_bytes=10000/ (Athena User Guide,
+  # "Supported types for partition projection").
   parameters = merge(
     { EXTERNAL = "TRUE", classification = "json", "projection.enabled" = "true" },
     { for name in var.partition_keys : "projection.${name}.type" => "injected" },
@@ -59,7 +59,7 @@ resource "aws_glue_catalog_table" "objects" {
 
     content {
       name = partition_keys.value
-      type = "string" # what injected partitions have to be
+      type = "string" # injected partitions must be strings
     }
   }
 

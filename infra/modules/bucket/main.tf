@@ -1,5 +1,5 @@
-# A bucket of data. Its content can be made again from a size and a seed, so it isn't replicated, nor versioned unless asked,
-# and `destroy` removes it with everything in it.
+# A data bucket. Its content can be made again from a size and a seed, so it isn't replicated and by default not versioned, and
+# `destroy` removes it with all its objects.
 resource "aws_s3_bucket" "data" {
   #checkov:skip=CKV_AWS_18:Written and billed for every measured request, so only where server_side_proof asks for them, and to CloudWatch Logs: modules/access_log.
   #checkov:skip=CKV2_AWS_62:Nothing waits for changes of the bucket.
@@ -38,8 +38,8 @@ resource "aws_s3_bucket_ownership_controls" "data" {
   }
 }
 
-# S3's own keys, unless asked: with KMS each of N concurrent requests would need a call to it, or with a bucket key one in many,
-# and its request quota and latency would become part of what is measured.
+# By default S3's own keys: with KMS each of N concurrent requests, or with a bucket key a few, would call KMS, whose quota and
+# latency would become part of the measurement.
 resource "aws_s3_bucket_server_side_encryption_configuration" "data" {
   bucket = aws_s3_bucket.data.bucket
 
@@ -51,8 +51,8 @@ resource "aws_s3_bucket_server_side_encryption_configuration" "data" {
 
     bucket_key_enabled = var.kms_key_arn == null ? null : var.bucket_key
 
-    # What S3 gives every new bucket since April 2026. Left out, providers before 6.40 take it away at every apply, and the
-    # next plan finds it again (hashicorp/terraform-provider-aws#47320).
+    # S3's default for new buckets since April 2026. Without it, providers before 6.40 remove it at every apply, and the next
+    # plan finds it again (hashicorp/terraform-provider-aws#47320).
     blocked_encryption_types = ["SSE-C"]
   }
 }
@@ -72,11 +72,11 @@ resource "aws_s3_bucket_policy" "tls_only" {
     }]
   })
 
-  # S3 refuses two changes of a bucket's access settings at the same moment.
+  # S3 refuses simultaneous changes of a bucket's access settings.
   depends_on = [aws_s3_bucket_public_access_block.data, aws_s3_bucket_ownership_controls.data]
 }
 
-# An upload that was cut off keeps its parts, invisible and billed.
+# An interrupted upload leaves parts, which are invisible and billed.
 resource "aws_s3_bucket_lifecycle_configuration" "data" {
   bucket = aws_s3_bucket.data.bucket
 

@@ -1,8 +1,8 @@
-# A bucket of S3 Express One Zone: in one zone, and reached by sessions, which IAM allows for the whole bucket and not for a key.
-# It is private, without ACLs, encrypted by S3's own keys and answers HTTPS alone from the start, and none of that can be taken
-# away (S3 User Guide, "Security best practices for directory buckets" and "Data protection and encryption"), so it has no policy of
-# its own. Nor a lifecycle: nothing of ours uploads in parts, `stampede` aborts what other tools left when it empties the bucket, and
-# S3 Lifecycle would have to be let in to open sessions ("Working with S3 Lifecycle for directory buckets").
+# A bucket of S3 Express One Zone: in one zone, and reached through sessions, which IAM allows for the whole bucket and not for a
+# key. It needs no policy: it is always private, without ACLs, encrypted with S3's own keys, and limited to HTTPS (S3 User Guide,
+# "Security best practices for directory buckets" and "Data protection and encryption"). Nor does it need a lifecycle: Stampede
+# makes no multipart uploads here, `stampede` aborts those of other tools when it empties the bucket, and S3 Lifecycle would need
+# permission to open sessions ("Working with S3 Lifecycle for directory buckets").
 resource "aws_s3_directory_bucket" "data" {
   bucket          = var.name
   data_redundancy = "SingleAvailabilityZone"
@@ -19,8 +19,8 @@ resource "aws_s3_directory_bucket" "data" {
 locals {
   arn = "arn:${var.partition}:s3express:${var.region}:${var.account_id}:bucket/${var.name}"
 
-  # A program has to name its session's mode: asked for none, S3 gives the most that is allowed, and there is no key to hold
-  # against this condition (S3 User Guide, "Example bucket policies for directory buckets").
+  # A program must name its session's mode: without one, S3 gives the widest allowed mode, and the request has no value for this
+  # condition (S3 User Guide, "Example bucket policies for directory buckets").
   sessions = {
     for mode in ["ReadOnly", "ReadWrite"] : mode => {
       Sid       = "${mode}Sessions"

@@ -1,4 +1,4 @@
-# Made from names, and not from the bucket: what is made from these waits for no bucket.
+# Made from names and not from the bucket, so that their users don't wait for it.
 
 output "name" {
   description = "Name of the bucket."

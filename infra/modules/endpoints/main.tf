@@ -1,5 +1,5 @@
-# Ways from a network without a way out to single services of AWS, for what works inside and nobody else. Billed by the hour, the
-# zone and the byte.
+# Interface endpoints from the closed network to single AWS services, only for functions or hosts inside. Billed by hour, zone and
+# byte.
 resource "aws_security_group" "endpoints" {
   #checkov:skip=CKV2_AWS_5:It is given to the endpoints below.
   name        = "${var.name}-endpoints"
@@ -33,7 +33,7 @@ resource "aws_vpc_endpoint" "service" {
   service_name        = "com.amazonaws.${var.region}.${each.key}"
   subnet_ids          = var.subnet_ids
   security_group_ids  = [aws_security_group.endpoints.id]
-  private_dns_enabled = true # programs ask for the service by its own name
+  private_dns_enabled = true # so that programs can use the service's own name
 
   tags = { Name = "${var.name}-${each.key}" }
 }

@@ -1,4 +1,4 @@
-# An EFS file system that only roles with permission reach, over TLS and through one access point.
+# An EFS file system that only permitted roles can use, over TLS and through one access point.
 resource "aws_efs_file_system" "this" {
   #checkov:skip=CKV_AWS_184:AWS's own key and not one of ours, as with S3: what is measured is the service as one gets it.
   creation_token  = var.name
@@ -8,15 +8,15 @@ resource "aws_efs_file_system" "this" {
   tags = { Name = var.name }
 }
 
-# Any policy takes the place of EFS's default one, which lets whoever reaches a mount target do everything without IAM. This
-# one allows nobody anything: what the roles' own policies allow is all, and it has to come over TLS, as Lambda mounts it
-# (EFS guide, "Using IAM to control access to file systems").
+# A policy replaces EFS's default, which allows everything without IAM to anybody who reaches a mount target. This policy allows
+# nothing by itself: roles need their own permissions, and TLS, as in Lambda's mounts (EFS guide, "Using IAM to control access to
+# file systems").
 resource "aws_efs_file_system_policy" "tls_only" {
   file_system_id = aws_efs_file_system.this.id
 
   policy = jsonencode({
     Version = "2012-10-17"
-    Id      = "tls-only" # EFS would give it one, and the next plan take that away
+    Id      = "tls-only" # or EFS adds one, which the next plan would remove
     Statement = [{
       Sid       = "TlsOnly"
       Effect    = "Deny"
@@ -28,7 +28,7 @@ resource "aws_efs_file_system_policy" "tls_only" {
   })
 }
 
-# Whoever comes in by it is this user, in this folder.
+# Its clients are this user, in this folder.
 resource "aws_efs_access_point" "data" {
   file_system_id = aws_efs_file_system.this.id
 

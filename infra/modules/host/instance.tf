@@ -1,11 +1,11 @@
-# Amazon Linux 2023 with what a host needs beside the program: AWS CLI, SSM agent, systemd.
+# Amazon Linux 2023, which has the AWS CLI, SSM agent and systemd that a host needs.
 data "aws_ami" "linux" {
   owners      = ["amazon"]
   most_recent = true
 
   filter {
     name   = "name"
-    values = ["al2023-ami-2023.*-${var.architecture}"] # neither the minimal images nor those for containers
+    values = ["al2023-ami-2023.*-${var.architecture}"] # no minimal images, and none for containers
   }
 
   filter {
@@ -14,7 +14,7 @@ data "aws_ami" "linux" {
   }
 }
 
-# A key that changes with the program: a host that has another one is replaced.
+# The key changes with the program, so that hosts with another program are replaced.
 resource "aws_s3_object" "program" {
   #checkov:skip=CKV_AWS_186:The bucket encrypts it, with its own key.
   bucket      = var.bucket.name
@@ -54,11 +54,11 @@ resource "aws_instance" "host" {
 
   associate_public_ip_address = false
 
-  # Everything on a host is there from its start on, so what has changed comes with a new one.
+  # A host gets everything at its start, so changes need a new host.
   user_data                   = local.user_data
   user_data_replace_on_change = true
 
-  # Version 2 of the metadata service alone, and no way to it from a container or through a proxy.
+  # Only version 2 of the metadata service, out of reach of containers and proxies.
   metadata_options {
     http_endpoint               = "enabled"
     http_tokens                 = "required"
@@ -73,6 +73,6 @@ resource "aws_instance" "host" {
 
   tags = { Name = "${var.name}-${count.index}" }
 
-  # The program fetches itself and logs from its first second on.
+  # The host fetches its program and logs from its first second.
   depends_on = [aws_iam_role_policy.host, aws_cloudwatch_log_group.host]
 }

@@ -1,5 +1,5 @@
-# What a host may do: what the experiment says, fetch its program, take messages from one queue, write to one log group, and be
-# reached by Session Manager.
+# A host's permissions: the experiment's, to fetch its program, to receive messages from one queue, to write to one log group, and
+# to accept sessions of Session Manager.
 resource "aws_iam_role" "host" {
   name        = var.role_name
   description = "Runs the hosts ${var.name}."
@@ -34,7 +34,7 @@ resource "aws_iam_role_policy" "host" {
         Resource = "${var.bucket.arn}/program/*"
       },
       {
-        Sid      = "UseTheBucketsKey" # the key's policy lets S3 alone ask for it
+        Sid      = "UseTheBucketsKey" # only through S3, as the key's policy says
         Effect   = "Allow"
         Action   = ["kms:GenerateDataKey", "kms:Decrypt"]
         Resource = var.key_arn
@@ -52,8 +52,8 @@ resource "aws_iam_role_policy" "host" {
         Resource = local.log_streams
       },
       {
-        # The least for a session (Systems Manager User Guide, "Create a custom IAM role for Session Manager"), where the managed
-        # AmazonSSMManagedInstanceCore reads every parameter of the account too.
+        # The minimum for a session (Systems Manager User Guide, "Create a custom IAM role for Session Manager"); the managed
+        # AmazonSSMManagedInstanceCore may also read every parameter of the account.
         Sid    = "BeReachedBySessionManager"
         Effect = "Allow"
         Action = [

@@ -1,12 +1,12 @@
-# A key of KMS for one bucket. What it encrypts can be made again, so it goes soon after `destroy`.
+# A KMS key for one bucket, whose content can be made again: the key is deleted soon after `destroy`.
 resource "aws_kms_key" "this" {
   description             = "Encrypts the bucket ${var.bucket_name}."
   enable_key_rotation     = true
-  deletion_window_in_days = 7 # the least
+  deletion_window_in_days = 7 # the minimum
 
-  # Whoever deploys it is named here, and needs no permission for keys but to create one: a policy of his own can't tell this key
-  # from others, whose tags he may write as well (KMS guide, "Controlling access to tags"). Roles and other users have what
-  # their own policies say.
+  # The policy names the deploying user, who needs no permission for keys but to create one: the user's own policy couldn't tell
+  # this key from others, whose tags the user may write as well (KMS guide, "Controlling access to tags"). Roles and other users
+  # have the permissions of their own policies.
   policy = jsonencode({
     Version = "2012-10-17"
     Statement = [
@@ -46,7 +46,7 @@ resource "aws_kms_key" "this" {
 }
 
 locals {
-  account    = "arn:${var.partition}:iam::${var.account_id}:root" # not the root user: whoever in the account is allowed to
+  account    = "arn:${var.partition}:iam::${var.account_id}:root" # not the root user, but anybody with permission in the account
   bucket_arn = "arn:${var.partition}:s3:::${var.bucket_name}"
 
   manage = [
@@ -55,14 +55,14 @@ locals {
   ]
   use = ["kms:GenerateDataKey", "kms:Decrypt"]
 
-  # S3 names the object, or with a bucket key the bucket, in what it has KMS encrypt (S3 User Guide, "Using server-side
-  # encryption with AWS KMS keys", encryption context).
+  # S3's encryption context is the object, or with a bucket key the bucket (S3 User Guide, "Using server-side encryption with
+  # AWS KMS keys").
   for_the_bucket_through_s3 = {
     StringEquals = { "kms:ViaService" = "s3.${var.region}.amazonaws.com" }
     StringLike   = { "kms:EncryptionContext:aws:s3:arn" = [local.bucket_arn, "${local.bucket_arn}/*"] }
   }
 
-  # Of a session it is the role, which may have a path that the session's ARN leaves out.
+  # For a session it is the role, which may have a path that the session's ARN omits.
   session_role = one(regexall("^arn:[^:]+:sts::\\d+:assumed-role/([^/]+)/", var.deployer_arn)[*][0])
   deployer = {
     ArnLike = {

@@ -1,4 +1,4 @@
-# Who reaches a file system's mount targets: what works inside the network, and nobody else.
+# Only functions inside the network reach a file system's mount targets.
 resource "aws_security_group" "this" {
   #checkov:skip=CKV2_AWS_5:It is given to the mount targets, in another module.
   name        = "${var.name}-mount-targets"

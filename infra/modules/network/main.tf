@@ -1,14 +1,14 @@
-# A network without a way out: a private subnet in every zone, from which S3 is reached by a gateway endpoint, and nothing else
-# unless another module adds it: the mount targets of a file system (../mount_targets) or other services (../endpoints). No
-# NAT, no internet gateway: both would be billed and measured.
+# A closed network: a private subnet in every zone, with a gateway endpoint to S3. Other modules may add mount targets of a file
+# system (../mount_targets) and other services (../endpoints). It has no NAT and no internet gateway, which would be billed and
+# measured.
 #
-# Every zone has its subnet, whichever are used: Terraform destroys what is no longer needed before it updates what still uses
-# it, and EC2 doesn't delete a subnet with a function or an endpoint in it (terraform-provider-aws#13661). An unused one is free.
+# Every zone has a subnet, used or not: Terraform would destroy an unneeded subnet before it updates its users, and EC2 doesn't
+# delete a subnet with a function or an endpoint (terraform-provider-aws#13661). An unused subnet is free.
 #
-# What Lambda does itself, taking messages and writing logs, doesn't go through this network. Only the function's own wish that a
-# failed message come back after seconds (functions/common/redelivery.py) needs SQS in here.
+# Lambda's own calls, for messages and logs, don't use this network. Only the function's call that brings a failed message back
+# after seconds (functions/common/redelivery.py) needs SQS here.
 
-# Lambda and EFS don't take use1-az3; Local Zones aren't zones of that type.
+# Lambda and EFS don't support use1-az3; Local Zones have another type.
 data "aws_availability_zones" "usable" {
   #checkov:skip=CKV_AWS_394:A stack lives for hours.
   state            = "available"
@@ -35,7 +35,7 @@ resource "aws_vpc" "this" {
   #checkov:skip=CKV2_AWS_12:Nothing is in the default group, and it comes without tags: who may close it may open every group of the account that has none.
   #checkov:skip=CKV2_AWS_11:Flow logs would be billed for every measured byte, and there is one way in and none out.
   cidr_block           = "10.0.0.0/16"
-  enable_dns_hostnames = true # the resolver answers with an interface endpoint's addresses for its service's own name
+  enable_dns_hostnames = true # a service's own name resolves to its interface endpoint
 
   tags = { Name = var.name }
 }
@@ -63,7 +63,7 @@ resource "aws_route_table_association" "private" {
   route_table_id = aws_route_table.private.id
 }
 
-# Free of charge, and no bandwidth limit of its own is documented.
+# Free of charge, and without a documented bandwidth limit.
 resource "aws_vpc_endpoint" "s3" {
   vpc_id            = aws_vpc.this.id
   vpc_endpoint_type = "Gateway"
@@ -84,7 +84,7 @@ resource "aws_vpc_endpoint" "s3" {
   tags = { Name = var.name }
 }
 
-# Directory buckets have an endpoint service of their own, free of charge too.
+# Directory buckets have their own endpoint service, also free of charge.
 resource "aws_vpc_endpoint" "s3express" {
   count = length(var.directory_bucket_arns) == 0 ? 0 : 1
 
@@ -107,7 +107,7 @@ resource "aws_vpc_endpoint" "s3express" {
   tags = { Name = "${var.name}-s3express" }
 }
 
-# What works in here.
+# For the functions or hosts inside.
 resource "aws_security_group" "inside" {
   #checkov:skip=CKV2_AWS_5:It is given to functions or hosts, in another module.
   name        = "${var.name}-${var.inside.name}"

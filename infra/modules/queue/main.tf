@@ -1,8 +1,8 @@
 # The queue that triggers the function, and the queue for messages that failed max_receive_count times.
 #
-# The provider waits for every queue to spread: 25 s after a change, 2 minutes after deletion. So policies are attributes
-# and not resources of their own, with ARNs made from names, because a queue can't refer to itself. The redrive policy is a
-# resource of its own, because then neither queue depends on the other: they are made and deleted side by side.
+# The provider waits for the propagation of every queue, 25 s after a change and 2 minutes after deletion. So policies are
+# attributes and not resources, with ARNs made from names, because a queue can't refer to itself. Only the redrive policy is a
+# resource, so that neither queue depends on the other, and both are created and deleted in parallel.
 locals {
   dead_letter_name = "${var.name}-dead-letters"
   arn              = "${var.arn_prefix}:${var.name}"
@@ -35,7 +35,7 @@ resource "aws_sqs_queue" "work" {
 resource "aws_sqs_queue" "dead_letters" {
   name = local.dead_letter_name
 
-  # The longest there is: a dead letter keeps the age that it had in the first queue.
+  # The maximum: a dead letter keeps its age from the first queue.
   message_retention_seconds = 1209600
   sqs_managed_sse_enabled   = true
   policy                    = local.tls_only_policy[local.dead_letter_arn]

@@ -1,8 +1,7 @@
-# Amazon S3 Files: an NFS file system over a bucket with versions, which is the bucket's own here. The AWS provider has it
-# from April 2026 on and 6.34 hasn't, so CloudFormation makes it; when the lower bound in terraform.tf is above that, these
-# stacks are four resources.
+# Amazon S3 Files: an NFS file system over a versioned bucket. The AWS provider supports it since April 2026, after 6.34, so
+# CloudFormation makes it. Once terraform.tf requires a later version, four resources can replace these stacks.
 #
-# Never run on AWS by those who wrote it: the templates are checked by cfn-lint, the rest by plan.
+# Never run on AWS so far: cfn-lint checks the templates, and plans check the rest.
 module "bucket" {
   source = "../bucket"
 

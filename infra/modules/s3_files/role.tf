@@ -1,5 +1,5 @@
-# S3 Files keeps bucket and file system the same as this role, and learns of changes by EventBridge rules that it makes for
-# itself (S3 guide, "Prerequisites for S3 Files").
+# S3 Files uses this role to synchronize bucket and file system, and makes EventBridge rules to learn of changes (S3 guide,
+# "Prerequisites for S3 Files").
 resource "aws_iam_role" "synchronisation" {
   name        = var.role_name
   description = "Keeps the S3 Files file system ${var.name} and its bucket the same."

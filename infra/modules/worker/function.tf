@@ -1,6 +1,6 @@
 locals {
-  # File by file: compiled files and caches beside them never get into the zip, and its hash depends on the code alone.
-  # Each folder stays one in the zip, so a file of the experiment's can't take the place of a common one.
+  # File by file, so that the zip has no compiled files and caches, and its hash depends only on the code. The zip keeps the
+  # folders, so that an experiment's file can't replace a common one.
   source_files = merge([
     for folder in var.source_folders : {
       for name in fileset(folder, "*.py") : "${basename(folder)}/${name}" => "${folder}/${name}"
@@ -9,8 +9,8 @@ locals {
   handler_file = replace(var.handler, "/^(\\w+)\\.(\\w+)\\.\\w+$/", "$1/$2.py")
   is_own_code  = var.program_file == null && var.package == null
 
-  # Of a program and somebody's package one is the function, and the other its layer: where Lambda looks for a bootstrap, it looks
-  # in the function's code first. A package that is a zip already is deployed byte for byte.
+  # Of the program and a user's package one is the function, and the other its layer: Lambda looks for a bootstrap in the
+  # function's code first. A package that is a zip is deployed byte for byte.
   package_is_zip   = var.package == null ? false : var.package.is_archive
   package_is_layer = var.package == null ? false : var.package.is_layer
   package_code     = local.package_is_zip ? { file = var.package.path, hash = filebase64sha256(var.package.path) } : local.package_zip
@@ -53,7 +53,7 @@ data "archive_file" "package" {
   count = var.package == null || local.package_is_zip ? 0 : 1
 
   type        = "zip"
-  source_dir  = "${var.package.path}/" # with the slash a link to the folder is taken too
+  source_dir  = "${var.package.path}/" # the slash makes links to a folder work
   output_path = "${trimsuffix(var.zip_file, ".zip")}-package.zip"
 }
 
@@ -68,7 +68,7 @@ resource "aws_lambda_layer_version" "beside_package" {
   compatible_architectures = [var.architecture]
 }
 
-# Packages that the runtime lacks. A layer, because they hold compiled files, and `source` blocks above hold text.
+# Packages that the runtime lacks, as a layer: they hold compiled files, and the `source` blocks above only text.
 data "archive_file" "layer" {
   count = var.layer_folder == null ? 0 : 1
 
@@ -142,13 +142,13 @@ resource "aws_lambda_function" "worker" {
     }
   }
 
-  # Text, so that a printed line arrives as it is: the saved queries parse it.
+  # Text keeps printed lines as they are for the saved queries.
   logging_config {
     log_format = "Text"
     log_group  = aws_cloudwatch_log_group.worker.name
   }
 
-  # The first invocation finds its permissions.
+  # So that the first invocation has its permissions.
   depends_on = [aws_iam_role_policy.worker]
 }
 
@@ -158,7 +158,7 @@ resource "aws_lambda_event_source_mapping" "queue" {
   event_source_arn = var.trigger.queue_arn
   function_name    = aws_lambda_function.worker.arn
 
-  # One message, one invocation, one measurement, unless the user's own function takes batches; a failed one comes back alone.
+  # One message, one invocation, one measurement, unless a user's function takes batches; a failed message comes back alone.
   batch_size                         = var.trigger.batch_size
   maximum_batching_window_in_seconds = var.trigger.batching_window_s
   function_response_types            = ["ReportBatchItemFailures"]
@@ -180,6 +180,6 @@ resource "aws_lambda_event_source_mapping" "queue" {
     }
   }
 
-  # Lambda checks at creation that the role may read the queue; and at `destroy` the trigger goes before the permissions.
+  # Lambda checks at creation that the role may read the queue, and `destroy` deletes the trigger before the permissions.
   depends_on = [aws_iam_role_policy.worker]
 }

@@ -1,4 +1,4 @@
-# What the function may do: what the experiment says, take messages from one queue, write to one log group.
+# The function's permissions: the experiment's, to receive messages from one queue, and to write to one log group.
 resource "aws_iam_role" "worker" {
   name        = var.role_name
   description = "Runs the function ${var.name}."
@@ -10,14 +10,14 @@ resource "aws_iam_role" "worker" {
       Principal = { Service = "lambda.amazonaws.com" }
       Action    = "sts:AssumeRole"
       # Only for functions and triggers of this account (Lambda guide, "Working with AWS managed policies in the execution
-      # role"). Not for one function by aws:SourceArn: the trigger assumes the role too, and its id isn't known beforehand.
+      # role"). aws:SourceArn can't limit it to one function: the trigger assumes the role too, and its id isn't known in advance.
       Condition = { StringEquals = { "aws:SourceAccount" = var.account_id } }
     }]
   })
 }
 
 locals {
-  # ChangeMessageVisibility is the function's own: a message that failed comes back after seconds.
+  # The function itself needs ChangeMessageVisibility, so that a failed message comes back after seconds.
   take_messages = var.trigger == null ? [] : [{
     Sid      = "TakeMessages"
     Effect   = "Allow"
@@ -25,9 +25,9 @@ locals {
     Resource = var.trigger.queue_arn
   }]
 
-  # Lambda makes the network interfaces with the function's role, and says which actions that takes and that they can't be
-  # limited to one interface. It uses them when it sets the function up; the function's own code may not: only its requests
-  # carry lambda:SourceFunctionArn (Lambda guide, "Giving Lambda functions access to resources in an Amazon VPC").
+  # Lambda makes network interfaces with the function's role when it sets the function up, by these actions, which can't be limited
+  # to one interface. The function's code may not use them: only its requests carry lambda:SourceFunctionArn (Lambda guide,
+  # "Giving Lambda functions access to resources in an Amazon VPC").
   network_interface_actions = [
     "ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces", "ec2:DescribeSubnets",
     "ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses",
@@ -48,8 +48,7 @@ locals {
     },
   ] : statement if var.network != null]
 
-  # Without logs:CreateLogGroup: Terraform makes the group, and the last lines of a function that is being deleted can't
-  # bring it back after `destroy`.
+  # No logs:CreateLogGroup: Terraform makes the group, and a deleted function's last lines can't recreate it after `destroy`.
   write_logs = [{
     Sid      = "WriteLogs"
     Effect   = "Allow"

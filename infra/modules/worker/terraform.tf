@@ -8,7 +8,7 @@ terraform {
     }
     archive = {
       source  = "hashicorp/archive"
-      version = ">= 1.3, < 3" # only what 1.3 and 2.x both have is used
+      version = ">= 1.3, < 3" # uses only features of both 1.3 and 2.x
     }
   }
 }

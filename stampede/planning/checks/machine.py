@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from stampede.emulator import build_cache, opentofu, providers, stack
+from stampede.emulator import opentofu, providers, stack
 from stampede.emulator.go_build import ProviderError, go_version, is_too_old
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
@@ -93,8 +93,8 @@ def provider() -> Finding:
     nothing. Raises ProviderError without a Terraform."""
     flavour, _, platform_name = providers.terraform_identity(providers.terraform_binary())
     host = providers.REGISTRIES[flavour]
-    is_built = build_cache.is_complete(providers.finished_folder(platform_name))
-    if is_built or providers.registry_answers(host) or providers._own_mirror_config():
+    is_built = providers.finished_folder(platform_name).is_dir()
+    if is_built or providers.registry_answers(host) or providers.has_own_mirror():
         return Finding("provider", OK)
     return _to_build(
         "provider", f"{host} doesn't answer, so the first run builds it, {providers.BUILD_TAKES}"

@@ -13,9 +13,8 @@ import pytest
 
 from bench import aa, clients, copies, downloads, express, flood, function, insights, simulate
 from bench.child import run_child
-from bench.servers import Place, running
+from bench.servers import Place, free_port, running
 from experiments.download.declaration import DOWNLOAD
-from stampede.emulator.ministack import free_port
 from stampede.errors import RunError
 from tests.contract import synthetic
 from tests.fakes import s3 as fake_s3

@@ -1,4 +1,4 @@
-"""The command line in this process, and the stack that it finds."""
+"""Commands in this process, and the stack that they find."""
 
 from types import SimpleNamespace
 
@@ -10,14 +10,13 @@ from tests.fakes import applied
 
 @pytest.fixture
 def stampede(capsys, monkeypatch, tmp_path):
-    """A function that runs the command line in an empty folder; gives its status, stdout and
-    stderr."""
+    """A function that runs a command in an empty folder and returns status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
         try:
             status = main(list(arguments))
-        except SystemExit as ended:  # of argparse
+        except SystemExit as ended:  # argparse
             status = ended.code
         printed = capsys.readouterr()
         return SimpleNamespace(status=status, out=printed.out, err=printed.err)

@@ -1,4 +1,4 @@
-"""The verbs by hand on an applied stack, and the embedded AWS that they may be tried on."""
+"""Single commands on an applied stack, and on the embedded AWS."""
 
 import errno
 import json
@@ -35,7 +35,7 @@ OUTPUTS |= {"account_id": "1", "queue_url": "http://127.0.0.1:9/q"}
 
 @pytest.fixture
 def by_hand(stampede, apply, monkeypatch):
-    """Runs a verb on the stack of an experiment."""
+    """A function that runs a verb on an experiment's stack."""
     monkeypatch.setattr("loader.dataset.stored_objects", lambda target: [DataObject("k", 5)])
     monkeypatch.setattr("loader.dataset.put_objects", lambda *arguments, **options: None)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
@@ -60,7 +60,7 @@ def by_hand(stampede, apply, monkeypatch):
         ),
     ],
 )
-def test_a_flood_by_hand_takes_the_first_of_the_matrix_or_what_it_is_told(
+def test_a_flood_by_hand_uses_the_first_values_of_the_matrix_or_its_options(
     by_hand, options, cell, count
 ):
     done = by_hand("reads", "flood", "--dry-run", *options.split())
@@ -68,7 +68,7 @@ def test_a_flood_by_hand_takes_the_first_of_the_matrix_or_what_it_is_told(
     assert f"would send {count} to" in done.err
 
 
-def test_a_dry_run_of_queries_shows_what_athena_would_be_asked(by_hand):
+def test_a_dry_run_of_queries_shows_the_queries(by_hand):
     done = by_hand("queries", "flood", "--dry-run", operation="count")
     assert (done.status, done.out) == (0, f"{QUERY.sql}\n")
 
@@ -87,13 +87,15 @@ def test_a_dry_run_of_queries_shows_what_athena_would_be_asked(by_hand):
         ("reads", "dataset --remove", "terraform destroy"),
     ],
 )
-def test_what_doesnt_fit_the_stack_is_refused_in_one_line(by_hand, experiment, command, words):
+def test_an_option_that_does_not_fit_the_stack_is_refused_in_one_line(
+    by_hand, experiment, command, words
+):
     done = by_hand(experiment, *command.split())
     assert (done.status, done.out) == (2, "")
     assert words in done.err.splitlines()[-1]
 
 
-def test_what_terraform_cant_empty_is_emptied_but_in_a_dry_run(by_hand, monkeypatch):
+def test_a_bucket_that_terraform_cannot_empty_is_emptied_except_in_a_dry_run(by_hand, monkeypatch):
     placed = READS.with_(emptied_before_destroy=("kept", "none"))
     monkeypatch.setitem(EXPERIMENTS, "reads", placed)
     emptied = []
@@ -108,7 +110,7 @@ def test_what_terraform_cant_empty_is_emptied_but_in_a_dry_run(by_hand, monkeypa
 @pytest.mark.parametrize(
     ("end", "status"), [(KeyboardInterrupt(), 130), (OSError(errno.ENOSPC, "No space"), 1)]
 )
-def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(
+def test_an_interrupted_flood_says_what_continues_and_how_to_resume(
     by_hand, monkeypatch, end, status
 ):
     def interrupted(target, folder, cell, count, **options):
@@ -119,15 +121,11 @@ def test_a_flood_that_is_cut_off_says_what_goes_on_and_how_to_resume(
 
     monkeypatch.setattr("loader.flood.flood", interrupted)
     done = by_hand("reads", "flood", "--run", "r")
-    assert (done.status, "run r has sent 1,200 messages; `stampede drain --run r`" in done.err) == (
-        status,
-        True,
-    )
+    assert done.status == status
+    assert "run r has sent 1,200 messages; `stampede drain --run r`" in done.err
 
 
-def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_sent(
-    by_hand, monkeypatch, tmp_path
-):
+def test_a_second_flood_of_a_cell_may_not_know_all_sent_messages(by_hand, monkeypatch, tmp_path):
     def sent(target, folder, cell, count, *, knows_all_sent, **options):
         told.append(knows_all_sent)
         return Outcome(sent=count)
@@ -143,9 +141,8 @@ def test_a_flood_of_a_cell_that_the_run_has_already_may_not_know_all_that_was_se
 
     monkeypatch.setattr("stampede.runs.description.RunDescription.add_cell", refused)
     assert by_hand("reads", "flood", "--run", "s").status == 1
-    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["r"], (
-        "one that sent nothing is removed"
-    )
+    # A run that sent nothing is removed.
+    assert [folder.name for folder in (tmp_path / "results").iterdir()] == ["r"]
 
 
 def test_an_old_terraform_is_refused_before_the_embedded_aws_is_started(monkeypatch, stampede):

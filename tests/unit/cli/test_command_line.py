@@ -1,4 +1,4 @@
-"""The command line: every option explains itself; every error is one line with the fix."""
+"""The command line: its help, and errors of one line with the fix."""
 
 import argparse
 import contextlib
@@ -23,7 +23,7 @@ from stampede.program import ROOT, as_typed
 from stampede.progress import detail
 from stampede.stacks.stack_lock import holding
 
-# What takes long to import: only a verb at work may need it.
+# Slow imports, which only a running verb may need.
 SLOW = (
     "aiohttp",
     "awscrt",
@@ -40,13 +40,13 @@ SLOW = (
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_help_of_a_verb_has_two_examples_that_can_be_typed(verb, stampede):
+def test_the_help_of_a_verb_has_two_valid_examples(verb, stampede):
     examples = re.findall(rf"(?m)^  stampede ({verb}\b.*)\n      \S", stampede(verb, "--help").out)
     assert len(examples) >= 2
     assert all(build_parser().parse_args(shlex.split(example)) for example in examples)
 
 
-def test_help_and_a_wrong_option_import_nothing_that_takes_long():
+def test_help_and_a_wrong_option_need_no_slow_import():
     calls = [
         ["--help"],
         ["--version"],
@@ -80,7 +80,7 @@ OUTPUTS |= {"queue_url": "q", "memory_size": 1024, "concurrency_value": 1, "obje
 
 @pytest.fixture
 def run_r(tmp_path, monkeypatch):
-    """The run `r` on AWS, which sent a message, and credentials."""
+    """Credentials, and the run `r` on AWS, which sent one message."""
     (tmp_path / "results" / "r").mkdir(parents=True)
     (tmp_path / "results" / "r" / "sent.jsonl").write_text(
         '{"cell": "a", "seq": 0, "sent_at_ms": 1}\n'
@@ -101,7 +101,7 @@ def run_r(tmp_path, monkeypatch):
         ("free stack", "sweep download --target aws", "is using the stack in infra/"),
     ],
 )
-def test_whatever_is_missing_that_a_verb_needs_has_one_status(
+def test_anything_missing_that_a_verb_needs_has_the_same_status(
     missing, command, words, stampede, apply, run_r, monkeypatch, tmp_path
 ):
     monkeypatch.setattr(stack, "ROOT", tmp_path)
@@ -117,7 +117,7 @@ def test_whatever_is_missing_that_a_verb_needs_has_one_status(
     assert (done.status, done.out, words in done.err) == (2, "", True)
 
 
-def test_credentials_that_expire_in_mid_run_end_it_with_one_line(
+def test_credentials_that_expire_during_a_run_end_it_with_one_line(
     stampede, apply, run_r, monkeypatch
 ):
     apply(OUTPUTS)
@@ -137,7 +137,7 @@ def test_credentials_that_expire_in_mid_run_end_it_with_one_line(
         (KeyboardInterrupt(), 130),
     ],
 )
-def test_what_could_not_start_is_2_and_what_failed_is_1_and_a_fault_of_ours_is_raised(
+def test_the_status_is_2_for_a_refused_start_and_1_for_a_failure_and_a_bug_is_raised(
     error, status, stampede, monkeypatch
 ):
     errors = [ZeroDivisionError(), error]
@@ -153,7 +153,7 @@ def test_what_could_not_start_is_2_and_what_failed_is_1_and_a_fault_of_ours_is_r
 
 
 OBJECT = "--set object=s3://my-own/k"
-# A command and words of the line that refuses it.
+# A command, and words of the line that refuses it.
 WRONG = {
     "flood --messages 0": "--messages",
     "sweep": "EXPERIMENT",
@@ -191,7 +191,7 @@ def test_wrong_input_gives_one_line_that_names_it_and_status_2(command, stampede
 
 
 @pytest.mark.parametrize("name", ["", "a b", "é", "x\ny", "\u200b", "\ud800", "a" * 256, "a" * 257])
-def test_a_cell_may_have_the_names_that_functions_take(name):
+def test_a_cell_may_have_the_names_that_functions_accept(name):
     def takes(checked, *arguments):
         try:
             return checked(*arguments) == name
@@ -202,7 +202,7 @@ def test_a_cell_may_have_the_names_that_functions_take(name):
 
 
 @pytest.mark.parametrize("option", [[], ["-v"]])
-def test_details_are_printed_with_verbose_alone(option, stampede, monkeypatch):
+def test_details_are_printed_only_with_verbose(option, stampede, monkeypatch):
     monkeypatch.setattr(
         "stampede.cli.verbs.prices.run", lambda arguments: detail("$ terraform apply") or 0
     )

@@ -1,5 +1,5 @@
-"""Which run `stampede drain` waits for, and what it prints where that run's stack is gone or
-another one is applied."""
+"""The run that `stampede drain` waits for, and its output if the run's stack is gone or another is
+applied."""
 
 from types import SimpleNamespace
 
@@ -15,8 +15,7 @@ ACCOUNT = "cell  sent  succeeded  failed  dead_lettered  unaccounted"
 
 @pytest.fixture
 def waited(monkeypatch, tmp_path):
-    """Runs of a file system and of a copy, newest last; gives the ids of the runs that were waited
-    for."""
+    """Runs of a file system and of a copy, newest last; the list of run ids that are waited for."""
     waited = []
 
     def wait(target, folder, **options):
@@ -34,8 +33,8 @@ def waited(monkeypatch, tmp_path):
 
 @pytest.fixture
 def drain(stampede, waited, monkeypatch):
-    """Runs the verb where the stack of an experiment, made before the runs or later, is applied, or
-    none."""
+    """A function that runs the verb with an experiment's stack applied, created before or after the
+    runs, or with none."""
 
     def run(experiment, *arguments, created_s=0):
         outputs = {
@@ -61,8 +60,7 @@ def drain(stampede, waited, monkeypatch):
 
 @pytest.fixture
 def folder(waited, tmp_path):
-    """The run of a file system, of which one message succeeded and one is a dead letter,
-    drained."""
+    """A drained run of a file system, with one message that succeeded and one dead letter."""
     folder = RunFolder(tmp_path / "results" / "of_filesystem")
     folder.append("sent.jsonl", [{"cell": "a", "seq": 1, "sent_at_ms": 1}])
     folder.append("records.jsonl", [{"cell": "a", "seq": 0, "status": "ok"}])
@@ -73,7 +71,7 @@ def folder(waited, tmp_path):
     return folder
 
 
-def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(drain, waited):
+def test_a_drain_waits_for_the_newest_run_of_the_applied_stack_or_the_given_one(drain, waited):
     assert "run of_filesystem: the newest of the applied stack" in drain("filesystem").err
     assert drain("copy", "--run", "results/of_copy").status == 0
     assert waited == ["of_filesystem", "of_copy"]
@@ -81,10 +79,7 @@ def test_the_newest_run_of_the_applied_stack_is_waited_for_or_that_of_a_folder(d
 
 @pytest.mark.parametrize(
     ("experiment", "created_s", "words"),
-    [
-        ("express", 0, "the applied stack is express"),
-        ("copy", 1, "created after"),
-    ],
+    [("express", 0, "the applied stack is express"), ("copy", 1, "created after")],
 )
 def test_a_stack_that_has_no_run_asks_for_a_flood_first(
     drain, waited, experiment, created_s, words
@@ -95,11 +90,7 @@ def test_a_stack_that_has_no_run_asks_for_a_flood_first(
 
 
 @pytest.mark.parametrize(
-    ("experiment", "why"),
-    [
-        (None, "no applied stack"),
-        ("copy", "the applied stack is copy"),
-    ],
+    ("experiment", "why"), [(None, "no applied stack"), ("copy", "the applied stack is copy")]
 )
 def test_a_run_whose_stack_is_gone_prints_its_stored_account(
     drain, waited, folder, experiment, why
@@ -121,9 +112,7 @@ def test_a_run_whose_stack_is_gone_prints_its_stored_account(
         ),
     ],
 )
-def test_files_that_have_lost_lines_of_the_stored_account_are_named(
-    drain, folder, name, kept, words
-):
+def test_files_that_lost_lines_of_the_stored_account_are_named(drain, folder, name, kept, words):
     path = folder.path / name
     if kept is None:
         path.unlink()
@@ -133,23 +122,20 @@ def test_files_that_have_lost_lines_of_the_stored_account_are_named(
     assert (done.status, name in done.err, words in done.err) == (1, True, True)
 
 
-def test_what_was_sent_or_set_aside_since_the_last_drain_is_no_loss(drain, folder):
+def test_messages_sent_or_set_aside_since_the_last_drain_are_no_loss(drain, folder):
     folder.write_json("accounting.json", [{"cell": "b", "sent": 1}])
     folder.append("abandoned.jsonl", [{"cell": "b", "seq": 0}])
     done = drain(None, "--run", "of_filesystem")
     assert (done.status, "never drained: a; " in done.err) == (0, True)
 
 
-def test_a_run_that_was_never_drained_and_whose_stack_is_gone_is_one_line(drain):
+def test_a_run_without_a_drain_or_a_stack_is_refused_in_one_line(drain):
     done = drain(None, "--run", "of_copy")
-    assert (done.status, done.err.count("\n"), "`stampede report results/of_copy`" in done.err) == (
-        2,
-        1,
-        True,
-    )
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "`stampede report results/of_copy`" in done.err
 
 
-def test_ctrl_c_says_that_the_run_goes_on_and_how_to_resume(drain, monkeypatch):
+def test_ctrl_c_says_that_the_run_continues_and_how_to_resume(drain, monkeypatch):
     def interrupted(*_, **options):
         raise KeyboardInterrupt
 

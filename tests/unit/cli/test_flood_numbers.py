@@ -1,4 +1,4 @@
-"""A message's number is never used twice in a run, not even behind a flood that was killed."""
+"""A message's number is never used twice in a run, not even after a killed flood."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def send(folder, cell, *seqs):
     folder.append("sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in seqs])
 
 
-def test_behind_a_killed_flood_there_is_room_for_the_batches_that_nobody_confirmed(folder):
+def test_numbers_after_a_killed_flood_leave_room_for_unconfirmed_batches(folder):
     send(folder, "a", *range(30))
     set_aside(folder, "a")
     first = first_seq(folder, "a")
@@ -27,7 +27,7 @@ def test_behind_a_killed_flood_there_is_room_for_the_batches_that_nobody_confirm
     assert (first_seq(folder, "a"), first_seq(folder, "b")) == (first + 2, 0)
 
 
-def test_the_same_room_is_left_for_a_flood_that_may_have_been_killed_before_any_of_it_was_confirmed(
+def test_the_same_room_is_left_after_a_flood_without_any_confirmed_batch(
     folder,
 ):
     send(folder, "a", *range(30))

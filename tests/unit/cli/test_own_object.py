@@ -1,5 +1,4 @@
-"""An object of the user's own: looked at before anything is sent, held to what it was then, and
-never touched.
+"""A user's own object is checked before any message, must stay the same, and is never changed.
 
 tests/emulator/test_own_object.py sweeps one."""
 
@@ -38,7 +37,7 @@ def target(s3, **outputs):
 
 
 @pytest.mark.parametrize("pays", [False, True])
-def test_every_message_is_held_to_the_object_as_it_is_before_the_first_one_and_who_pays_is_said(
+def test_every_message_insists_on_the_objects_first_state_and_the_payer_is_named(
     pays,
 ):
     with FakeS3(1000) as s3:
@@ -46,9 +45,7 @@ def test_every_message_is_held_to_the_object_as_it_is_before_the_first_one_and_w
         load = CellLoad.of(target(s3), {}, [held])
     assert (held, held.url) == (MINE, f"s3://my-own/{KEY}")
     assert load.order == {"object_bytes": 1000, "object_etag": ETAG}
-    assert [operation for operation, _ in s3.calls] == ["HeadObject"] * 2, (
-        "something else was asked"
-    )
+    assert [operation for operation, _ in s3.calls] == ["HeadObject"] * 2, "another call was made"
     assert s3.requests[-1].headers.get("x-amz-request-payer") == ("requester" if pays else None)
 
 
@@ -77,13 +74,13 @@ def test_every_message_is_held_to_the_object_as_it_is_before_the_first_one_and_w
         ),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_the_way_out(faults, key, refusal, words):
+def test_an_object_that_cannot_be_read_is_refused_with_the_way_out(faults, key, refusal, words):
     with FakeS3(1000, Faults(**faults)) as s3, pytest.raises(refusal, match=words):
         own_object.of_stack(target(s3, object_key=key))
 
 
 class Told:
-    """A client whose HeadBucket and HeadObject answer as it is told."""
+    """A client with given answers to HeadBucket and HeadObject."""
 
     def __init__(self, **answer):
         self.answer = {"ContentLength": 2**30, "ETag": ETAG, **answer}
@@ -127,7 +124,7 @@ def test_an_object_that_functions_could_not_read_is_refused(answer, region, word
         )
 
 
-def test_a_run_goes_on_with_the_version_that_it_began_with_and_no_other(tmp_path):
+def test_a_resumed_run_accepts_only_the_version_that_it_began_with(tmp_path):
     folder = RunFolder.create(tmp_path, "r")
 
     def description():
@@ -142,12 +139,12 @@ def test_a_run_goes_on_with_the_version_that_it_began_with_and_no_other(tmp_path
         description().hold("--resume", changed)
 
 
-def test_without_an_embedded_aws_there_is_no_bucket_in_it(stampede):
+def test_an_object_in_an_embedded_aws_that_does_not_run_is_refused(stampede):
     done = stampede("sweep", "download", "--set", "object=s3://my-own/k", "--dry-run")
     assert (done.status, "`stampede emulator start`" in done.err) == (2, True)
 
 
-def test_a_dry_run_plans_with_the_size_that_s3_says(stampede, monkeypatch):
+def test_a_dry_run_plans_with_the_size_from_s3(stampede, monkeypatch):
     seen = []
     monkeypatch.setattr(
         own_object, "of_plan", lambda option, name, cells: seen.append(cells[0].values) or MINE

@@ -1,4 +1,4 @@
-"""`stampede prices`: what it prints, and how AWS's own list becomes prices.json."""
+"""`stampede prices`: its output, and updates of prices.json from AWS's price list."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ def price(usd, as_of="2026-05", **more):
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
-    """A prices.json of its own: two that can be asked for, one that can't."""
+    """A prices.json with two prices that can be updated, and one that can't."""
     s3 = {"service": "AmazonS3", "unit": "Requests"}
     of_region = {
         "s3_get": price(0.0000004),
@@ -44,7 +44,7 @@ GET = product("Requests-Tier2", "0.0000000000", "0.0000004000", "0.0000003000")
 PUT = product("USE1-Requests-XZ-Tier1", "0.0000010000", group="S3-API")
 # What the words alone would match too.
 OTHERS = [
-    *(product(f"Tables{at}-Requests-Tier2", "0.0000005") for at in range(3)),  # more than a page
+    *(product(f"Tables{at}-Requests-Tier2", "0.0000005") for at in range(3)),  # more than one page
     product("Requests-XZ-Tier1", "9.0", group="S3-Tables"),
     product("APN1-Requests-Tier2", "0.0000003700", region="ap-northeast-1"),
 ]
@@ -52,8 +52,7 @@ OTHERS = [
 
 @pytest.fixture
 def update(file, stampede, monkeypatch):
-    """Updates the prices from products; gives the status, the rows by name, stderr, and the
-    stub."""
+    """A function that updates prices: it returns status, rows by name, stderr and the stub."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
@@ -62,12 +61,8 @@ def update(file, stampede, monkeypatch):
         with FakePriceList(products, error) as stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
             done = stampede("prices", "--update", "--format", "json", *options)
-        return (
-            done.status,
-            {row["name"]: row for row in json.loads(done.out or "[]")},
-            done.err,
-            stub,
-        )
+        rows = {row["name"]: row for row in json.loads(done.out or "[]")}
+        return done.status, rows, done.err, stub
 
     return run
 
@@ -77,14 +72,11 @@ def test_the_prices_are_printed_with_their_dates_and_sources(stampede):
     rows = {row["name"]: row for row in csv.DictReader(io.StringIO(done.out))}
     get, put = rows["s3_get"], rows["express_put"]
     assert list(get) == ["name", "usd", "unit", "region", "as_of", "source"]
-    assert (get["usd"], get["region"], put["region"]) == (
-        "0.00000037",
-        "ap-northeast-1",
-        "us-east-1",
-    )
+    assert (get["usd"], get["region"]) == ("0.00000037", "ap-northeast-1")
+    assert put["region"] == "us-east-1"
 
 
-def test_an_update_shows_what_differs_and_keeps_what_was_before(update, file):
+def test_an_update_shows_differences_and_keeps_earlier_prices(update, file):
     before = file.read_bytes()
     status, rows, _, stub = update("--dry-run")
     assert (status, file.read_bytes()) == (0, before)
@@ -95,12 +87,9 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(update, file):
     assert update()[0] == 0
     stored = json.loads(file.read_text())["regions"]["us-east-1"]
     put, get = stored["express_put"], stored["s3_get"]
-    assert (put["usd"], put["as_of"], "Requests-XZ-Tier1" in put["source"]) == (
-        0.000001,
-        MONTH,
-        True,
-    )
-    # Of one that is the same the first month isn't lost.
+    assert (put["usd"], put["as_of"]) == (0.000001, MONTH)
+    assert "Requests-XZ-Tier1" in put["source"]
+    # An unchanged price keeps its first month.
     earlier = [(entry["usd"], entry["as_of"]) for entry in (*put["before"], *get["before"])]
     assert earlier == [(0.0000025, "2023-11"), (0.00000113, "2026-05"), (0.0000004, "2026-05")]
     assert prices.read_prices(day="2026-06", file=file)["express_put"].usd == 0.00000113
@@ -115,16 +104,14 @@ def test_an_update_shows_what_differs_and_keeps_what_was_before(update, file):
         (["not JSON"], "form"),
     ],
 )
-def test_a_bad_answer_changes_nothing_for_that_price(answers, why, update, file):
+def test_a_bad_answer_leaves_its_price_unchanged(answers, why, update, file):
     before = json.loads(file.read_text())["regions"]["us-east-1"]["s3_get"]
     status, rows, _, _ = update(products=answers if "not JSON" in answers else (*answers, PUT))
     assert (status, rows["s3_get"]["usd"], why in rows["s3_get"]["found"]) == (1, None, True)
     assert json.loads(file.read_text())["regions"]["us-east-1"]["s3_get"] == before
 
 
-def test_what_cannot_be_asked_or_stored_is_one_line_and_nothing_is_written(
-    update, file, monkeypatch
-):
+def test_an_update_that_cannot_be_made_is_one_line_and_writes_nothing(update, file, monkeypatch):
     before = file.read_bytes()
     status, rows, err, stub = update(error="AccessDeniedException")
     assert (status, rows, len(stub.calls), "pricing:GetProducts" in err) == (1, {}, 1, True)

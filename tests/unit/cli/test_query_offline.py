@@ -21,10 +21,8 @@ def line(seq, seconds=12.5, run_id="r"):
         "run_id": run_id,
     }
     record |= {"message_id": f"m{seq}", "status": "ok", "warm_up": 0}
-    return (
-        json.dumps({"timestamp": FIRST_MS + seq, "message": json.dumps(record), "logStream": "s"})
-        + "\n"
-    )
+    event = {"timestamp": FIRST_MS + seq, "message": json.dumps(record), "logStream": "s"}
+    return json.dumps(event) + "\n"
 
 
 @pytest.fixture
@@ -36,7 +34,7 @@ def logs(tmp_path):
 
 @pytest.fixture
 def rows(stampede, logs):
-    """A function that gives the rows of a query over log.jsonl or another file."""
+    """A function that returns the rows of a query over log.jsonl or another file."""
 
     def ask(name, *arguments, file="log.jsonl"):
         done = stampede("query", name, "--logs", file, "--format", "json", *arguments)
@@ -48,7 +46,7 @@ def rows(stampede, logs):
 
 @pytest.fixture
 def stored(logs, tmp_path):
-    """A function that stores the lines as those of the run `r`, which sent two messages."""
+    """A function that stores the lines as the run `r`, which sent two messages."""
 
     def store(**run):
         folder = tmp_path / "results" / "r"
@@ -64,7 +62,7 @@ def stored(logs, tmp_path):
     return store
 
 
-def test_lines_plain_compressed_and_as_parquet_give_the_same_typed_rows_whatever_the_file_is_called(
+def test_plain_compressed_and_parquet_lines_give_the_same_typed_rows_by_any_file_name(
     rows, logs, stampede, tmp_path
 ):
     expected = {"memory_size_mb": 1024, "concurrency": 1, "count": 2, "min_s": 12.5, "max_s": 13.5}
@@ -83,20 +81,15 @@ def test_lines_plain_compressed_and_as_parquet_give_the_same_typed_rows_whatever
     assert (done.status, (tmp_path / "lines.parquet").read_bytes()) == (2, before)
 
 
-def test_csv_and_a_table_have_what_the_service_prints_and_json_every_digit(
+def test_csv_and_tables_have_the_digits_of_the_service_and_json_has_all(
     rows, stampede, logs, tmp_path
 ):
     logs.write_text(line(0, 0.1) + line(1, 1.5) + line(2, 200 / 3))
-    text = (
-        "stats avg(download_time_seconds) as mean, min(download_time_seconds) / 3 as third, "
-        "max(none) as none"
-    )
-    (tmp_path / "q.cwli").write_text(text)
+    mean, third = "avg(download_time_seconds) as mean", "min(download_time_seconds) / 3 as third"
+    (tmp_path / "q.cwli").write_text(f"stats {mean}, {third}, max(none) as none")
     assert rows("q.cwli") == [{"mean": pytest.approx(22.755555555555556), "third": 0.1 / 3}]
-    csv, table = (
-        stampede("query", "q.cwli", "--logs", "log.jsonl", "--format", form).out
-        for form in ("csv", "table")
-    )
+    query = ("query", "q.cwli", "--logs", "log.jsonl", "--format")
+    csv, table = stampede(*query, "csv").out, stampede(*query, "table").out
     assert csv == "mean,third,none\n22.7556,0.03333,\n"
     assert table.split()[-2:] == ["22.7556", "0.03333"]
 
@@ -111,7 +104,7 @@ def test_csv_and_a_table_have_what_the_service_prints_and_json_every_digit(
         ("log.jsonl", "".join(map(line, range(10_001))).encode(), "limit"),
     ],
 )
-def test_lines_or_a_query_that_are_refused_are_named_and_nothing_is_printed(
+def test_refused_lines_or_queries_are_named_and_nothing_is_printed(
     logs, stampede, tmp_path, file, content, words
 ):
     (tmp_path / "q.cwli").write_text("fields status")
@@ -122,7 +115,7 @@ def test_lines_or_a_query_that_are_refused_are_named_and_nothing_is_printed(
     assert not (tmp_path / "o.parquet").exists()
 
 
-def test_a_name_means_the_query_of_the_runs_experiment_and_else_the_only_one(
+def test_a_name_means_the_query_of_the_runs_experiment_or_the_only_one(
     stampede, stored, tmp_path, monkeypatch
 ):
     for name in ("download/summary", "download/speed", "copy/summary"):
@@ -141,7 +134,7 @@ def test_a_name_means_the_query_of_the_runs_experiment_and_else_the_only_one(
     assert (done.status, "use copy/summary or download/summary" in done.err) == (2, True)
 
 
-def test_a_stored_run_is_evaluated_here_and_what_has_no_record_is_said(stampede, stored):
+def test_a_stored_run_is_evaluated_locally_and_missing_records_are_reported(stampede, stored):
     folder = stored(experiment="copy_host")
     done = stampede("query", "download/summary", "--format", "json")
     assert [row["count"] for row in json.loads(done.out)] == [1]
@@ -152,7 +145,7 @@ def test_a_stored_run_is_evaluated_here_and_what_has_no_record_is_said(stampede,
 
 
 def test_ctrl_c_in_a_long_query_is_status_130_and_no_traceback(logs, stampede, monkeypatch):
-    # seconds: DuckDB may come to see an interrupt only when a thread has done its part
+    # takes seconds: DuckDB may see an interrupt only between parts of its work
     def endless(*_):
         threading.Timer(0.2, _thread.interrupt_main).start()
         return "SELECT count(*) FROM range(500000000) WHERE range % 7 = 8", []

@@ -1,4 +1,4 @@
-"""The CloudWatch backend of `stampede query`, against a loopback stand-in for the Logs API."""
+"""The CloudWatch backend of `stampede query`, against a fake of the Logs API."""
 
 import json
 import os
@@ -28,7 +28,7 @@ ROW = {
 
 @pytest.fixture
 def naps(monkeypatch):
-    """The seconds that botocore would sleep before it tries again; it doesn't."""
+    """The seconds that botocore would sleep between retries; it doesn't sleep."""
     slept = []
     monkeypatch.setattr(
         "botocore.endpoint.time", SimpleNamespace(sleep=slept.append, time=time.time)
@@ -56,14 +56,12 @@ def test_a_query_is_polled_until_it_is_complete_in_whole_seconds():
 
 
 @pytest.mark.parametrize("status", ["Failed", "Unknown"])
-def test_any_other_end_is_an_error_that_names_the_status(status):
+def test_any_other_final_status_is_an_error_that_names_it(status):
     with pytest.raises(RunError, match=f"status {status} for query "):
         ask(FakeLogs(["Running", status], [ROW]))
 
 
-def test_all_pages_are_fetched_and_the_most_rows_are_an_error_without_a_limit(
-    naps,
-):
+def test_all_pages_are_fetched_and_the_maximum_of_rows_is_an_error_without_a_limit(naps):
     rows = [{"n": str(number)} for number in range(25)]
     stub = FakeLogs(["Complete"], rows, page_rows=10)
     assert ask(stub, "fields n | limit 30", row_limit=30).rows == rows
@@ -75,7 +73,7 @@ def test_all_pages_are_fetched_and_the_most_rows_are_an_error_without_a_limit(
 
 
 @pytest.mark.parametrize("operation", ["StartQuery", "GetQueryResults"])
-def test_a_call_that_stays_throttled_is_given_up_and_a_started_query_is_stopped(operation, naps):
+def test_a_call_that_stays_throttled_fails_and_a_started_query_is_stopped(operation, naps):
     stub = FakeLogs(["Running"], [], errors={operation: ["LimitExceededException"] * 99})
     with pytest.raises(ClientError, match="LimitExceeded"):
         ask(stub)
@@ -85,7 +83,7 @@ def test_a_call_that_stays_throttled_is_given_up_and_a_started_query_is_stopped(
 
 @pytest.fixture
 def run_dir(tmp_path, monkeypatch):
-    """A stored run on AWS of two messages."""
+    """A stored run of two messages on AWS."""
     folder = tmp_path / "results" / "run-a"
     folder.mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps({"target": "aws"}))
@@ -101,7 +99,7 @@ def run_dir(tmp_path, monkeypatch):
 
 @pytest.fixture
 def query(run_dir, stampede, apply, monkeypatch):
-    """Runs `stampede query` on it while the stack is applied."""
+    """A function that queries the run while its stack is applied."""
     apply({"region": "us-east-1", "function_name": "f", "log_group_name": "/aws/lambda/f"})
     monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
     monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
@@ -118,8 +116,7 @@ def query(run_dir, stampede, apply, monkeypatch):
 
 @pytest.fixture
 def events(run_dir):
-    """The log events of the run's two messages, as `stampede drain` stored them; 3 and 5
-    seconds."""
+    """The stored log events of the run's two messages, of 3 and 5 seconds."""
     record = {
         "concurrency_limit": 5,
         "memory_size": 1024,
@@ -137,7 +134,7 @@ def events(run_dir):
     (run_dir / "log_events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
-MADE_ANEW = (
+GROUP_RECREATED = (
     "MalformedQueryException: Query's end date and time is either before the log groups creation "
     "time or exceeds the log groups log retention settings ([0,79])"
 )
@@ -147,7 +144,7 @@ MADE_ANEW = (
     "stub",
     [
         FakeLogs([], [], errors={"StartQuery": ["ResourceNotFoundException"]}),
-        FakeLogs([], [], errors={"StartQuery": [MADE_ANEW]}),
+        FakeLogs([], [], errors={"StartQuery": [GROUP_RECREATED]}),
         FakeLogs(["Complete"], [], arrived=0),
     ],
 )
@@ -158,7 +155,7 @@ def test_a_run_whose_log_group_is_gone_is_answered_from_its_stored_events(query,
     assert "using results/run-a/log_events.jsonl" in done.err and "no record of" not in done.err
 
 
-def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
+def test_a_run_on_aws_is_queried_in_cloudwatch_within_its_own_time(query):
     stub = FakeLogs(
         ["Scheduled", "Complete"], [{"memory_size_mb": "1024", "count": "2"}], arrived=2
     )
@@ -181,7 +178,7 @@ def test_a_run_on_aws_is_asked_of_cloudwatch_within_its_own_time(query):
         ("AccessDeniedException", "logs:StartQuery"),
     ],
 )
-def test_another_refusal_is_one_line_with_the_fix_also_where_events_are_stored(
+def test_another_refusal_is_one_line_with_the_fix_even_with_stored_events(
     query, events, naps, code, words
 ):
     done = query(FakeLogs([], [], errors={"StartQuery": [code] * 9}))

@@ -1,5 +1,5 @@
-"""`stampede simulate` and the dry run of a sweep: their columns and forms, and the same answer for
-the same seed."""
+"""`stampede simulate` and the dry run of a sweep: their columns and formats, and the same answer
+for the same seed."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import pytest
 
 from stampede.cell import FORMAT, Cell
 
-# A plan of two cells that are foreseen in milliseconds.
+# A plan of two cells that is predicted in milliseconds.
 SMALL = "download --set concurrency_value=10,5 --set memory_size=2048 --messages-per-concurrency 4"
 FUNCTION = "function --run r --set concurrency_value=1"
 COLUMNS = ["memory_size_mb", "concurrency", "count", "min_s", "p25_s", "avg_s", "p75_s", "max_s"]
@@ -48,7 +48,7 @@ def test_csv_and_json_begin_with_the_columns_of_the_report_and_json_has_ranges(s
     assert all(low <= first[name] <= high for name, (low, high) in first["ranges"].items())
 
 
-def test_own_parameters_replace_the_models_and_a_seed_decides(rows, simulate, tmp_path):
+def test_own_parameters_replace_the_models_and_the_seed_decides(rows, simulate, tmp_path):
     def written(**change):
         (tmp_path / "own.json").write_text(json.dumps([PARAMETER | change]))
         return f"{SMALL} --parameters own.json"
@@ -84,7 +84,7 @@ def test_own_parameters_replace_the_models_and_a_seed_decides(rows, simulate, tm
         ),
     ],
 )
-def test_the_answer_is_of_the_largest_n_and_names_what_mends_its_limit(simulate, command, words):
+def test_the_answer_is_for_the_largest_n_and_names_a_remedy_for_its_limit(simulate, command, words):
     assert words in simulate(f"{command} --set memory_size=1024").out.partition("\nThis is for ")[0]
 
 
@@ -104,7 +104,7 @@ def test_repeats_of_a_cell_are_one_row_and_first_and_later_operations_have_one_e
     assert warmed["read"] == "repeat"
 
 
-def test_the_picture_is_drawn_and_has_the_same_bytes_again(simulate, tmp_path):
+def test_a_chart_has_the_same_bytes_each_time(simulate, tmp_path):
     for name in ("first", "again"):
         assert simulate(f"{SMALL} --picture {name}.svg").status == 0
     assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "again.svg").read_bytes() != b""
@@ -129,7 +129,7 @@ def record(elapsed_s=0.3, **changes):
 
 @pytest.fixture
 def measured(tmp_path):
-    """A function that stores a first run of one's own function."""
+    """A function that stores a first run of a user's function."""
 
     def store(records, package=None, batch_size=1, **run):
         folder = tmp_path / "results" / "r"
@@ -147,9 +147,7 @@ def measured(tmp_path):
     return store
 
 
-def test_of_what_a_run_measured_processing_goes_with_the_memory_and_waiting_does_not(
-    rows, measured
-):
+def test_measured_cpu_time_scales_with_memory_and_waiting_does_not(rows, measured):
     slower = [
         record(3.0, concurrency_limit=10),
         record(9.0, warm_up=1),
@@ -164,7 +162,7 @@ def test_of_what_a_run_measured_processing_goes_with_the_memory_and_waiting_does
     assert seconds == {1769: pytest.approx(0.3, rel=0.01), 884: pytest.approx(0.4, rel=0.01)}
 
 
-def test_an_invocation_is_predicted_with_the_batches_that_the_run_measured_or_those_that_are_set(
+def test_an_invocation_is_predicted_with_the_measured_batches_or_the_set_ones(
     rows, simulate, measured
 ):
     batch = [record(2.0, batch_size=5, batch=3, batch_index=index) for index in range(3)]
@@ -189,7 +187,7 @@ def test_an_invocation_is_predicted_with_the_batches_that_the_run_measured_or_th
         ("concurrency_value=20 --set maximum_concurrency=2", "N = 20 would queue", [8]),
     ],
 )
-def test_a_load_keeps_as_many_busy_as_come_within_the_seconds_of_one(
+def test_a_load_keeps_rate_times_duration_functions_busy(
     simulate, rows, measured, settings, line, busy
 ):
     measured([record(0.2)] * 5)
@@ -206,14 +204,13 @@ def test_a_run_of_another_experiment_or_of_too_few_records_is_refused(simulate, 
         assert (done.status, words in done.err) == (2, True)
 
 
-def test_a_dry_run_has_what_is_swept_in_columns_in_the_order_of_the_report_and_the_rest_above(
+def test_a_dry_run_has_columns_for_swept_values_in_the_reports_order_and_the_rest_above(
     stampede,
 ):
     settings = ["--set", "memory_size=2048", "--set", "concurrency_value=1,10,2"]
     plan = ["download", "--target", "aws", *settings, "--repeats", "2", "--dry-run"]
-    assert stampede("sweep", *plan).out.startswith(
-        "3 cells, each 2 times; in all of them: object_size_mb=1024"
-    )
+    text = "3 cells, each 2 times; in all of them: object_size_mb=1024"
+    assert stampede("sweep", *plan).out.startswith(text)
     printed = json.loads(stampede("sweep", *plan, "--format", "json").out)
     cells = [(row["concurrency_value"], row["cell"][-1]) for row in printed]
     assert cells == [(n, repeat) for n in (1, 2, 10) for repeat in "12"]

@@ -1,4 +1,4 @@
-"""What the command sees to before anything else is imported."""
+"""The command's first steps, before any other import."""
 
 import os
 import urllib.request
@@ -10,7 +10,7 @@ from stampede.cli.start import ask_loopback_directly
 
 @pytest.mark.parametrize("excepted", [{}, {"NO_PROXY": "intranet.example"}, {"no_proxy": "*"}])
 @pytest.mark.parametrize("proxy", ["HTTP_PROXY", "http_proxy"])
-def test_a_proxy_of_the_environment_is_not_asked_for_the_embedded_aws(proxy, excepted, monkeypatch):
+def test_the_environments_proxy_is_not_used_for_the_embedded_aws(proxy, excepted, monkeypatch):
     for name, value in {
         "NO_PROXY": "",
         "no_proxy": "",

@@ -1,4 +1,4 @@
-"""How Athena of the embedded AWS reads objects; what it answers is in tests/emulator."""
+"""How the embedded Athena reads objects; tests/emulator tests its answers."""
 
 import duckdb
 from ministack.services import athena
@@ -16,7 +16,7 @@ TABLE = {
 
 def test_hundreds_of_objects_are_read_in_little_memory_by_the_tables_columns(tmp_path, monkeypatch):
     for name in ("_start_query_execution", "_execute_query", "_table_relation"):
-        monkeypatch.setattr(athena, name, getattr(athena, name))  # put back afterwards
+        monkeypatch.setattr(athena, name, getattr(athena, name))  # restored afterwards
     behave()
     folder = tmp_path / "bytes=10"
     folder.mkdir()

@@ -1,6 +1,6 @@
-"""Functions of others on the embedded AWS, behind the proxy that measures them: handlers in Python
-on AWS's own runtime client, and in Node.js on one of ours. What the proxy decides by itself is
-shown in functions/transfer."""
+"""Users' functions on the embedded AWS, behind the proxy that measures them: Python handlers on
+AWS's own runtime client, and Node.js handlers on `start_node.mjs`. functions/transfer tests the
+proxy itself."""
 
 import io
 import itertools
@@ -30,13 +30,13 @@ VARIABLES = {
     "STAMPEDE_ARCHITECTURE": "x86_64",
     "AWS_LAMBDA_EXEC_WRAPPER": "/opt/bootstrap",
 }
-OF_THE_SHELL = ("GITHUB_TOKEN", "PYTHONPATH", "GOGC", "NODE_OPTIONS")
+SHELL_VARIABLES = ("GITHUB_TOKEN", "PYTHONPATH", "GOGC", "NODE_OPTIONS")
 ORDER = {"run_id": "run-1", "cell": "c", "seq": 7, "payload": 2}
 NODE = {"runtime": "nodejs22.x"}
 
 
 def zipped(files):
-    """A zip of these files, each executable."""
+    """A zip of these files, all executable."""
     memory = io.BytesIO()
     with zipfile.ZipFile(memory, "w") as archive:
         for name, content in files.items():
@@ -59,55 +59,44 @@ class Function:
         waiter.wait(FunctionName=name, WaiterConfig={"Delay": 0.05})
 
     def invoke(self):
-        """The reply to one message, and whether it is an error."""
+        """Send one message; return the reply, and whether it is an error."""
         attribute = {"stringValue": json.dumps(ORDER), "dataType": "String"}
         message = sqs_record("{}") | {"messageAttributes": {"stampede": attribute}}
-        answer = self.functions.invoke(
-            FunctionName=self.name, Payload=json.dumps({"Records": [message]})
-        )
+        payload = json.dumps({"Records": [message]})
+        answer = self.functions.invoke(FunctionName=self.name, Payload=payload)
         return json.loads(answer["Payload"].read() or "null"), "FunctionError" in answer
 
     def lines(self, text):
-        """The lines of its log that have this text."""
-        events = self.logs.filter_log_events(
-            logGroupName=self.log_group, filterPattern=f'"{text}"'
-        )["events"]
+        """The log's lines with this text."""
+        asked = {"logGroupName": self.log_group, "filterPattern": f'"{text}"'}
+        events = self.logs.filter_log_events(**asked)["events"]
         return [event["message"].removesuffix("\n") for event in events]
 
     def records(self):
-        """The records in its log."""
+        """The log's records."""
         return [json.loads(line) for line in self.lines("sandbox_id")]
 
 
 @pytest.fixture(scope="module")
 def function(tmp_path_factory, transfer_program):
-    """Makes a function of a handler's source, or of some files."""
+    """A function that makes a Lambda function from a handler's source or from files."""
     with pytest.MonkeyPatch.context() as shell:
-        for name in OF_THE_SHELL:
-            shell.setenv(name, str(ROOT))  # any value, but PYTHONPATH's is read
+        for name in SHELL_VARIABLES:
+            shell.setenv(name, str(ROOT))  # only PYTHONPATH's value is used
         with embedded_aws(tmp_path_factory.mktemp("state")) as running:
             functions, logs = (client(service, running.access) for service in ("lambda", "logs"))
             numbers = itertools.count()
             role = make_role(client("iam", running.access), "mine", allow("logs:*", "*"))
-            layer = functions.publish_layer_version(
-                LayerName="proxy",
-                Content={"ZipFile": zipped({"bootstrap": transfer_program.read_bytes()})},
-            )["LayerVersionArn"]
+            proxy = {"ZipFile": zipped({"bootstrap": transfer_program.read_bytes()})}
+            layer = functions.publish_layer_version(LayerName="proxy", Content=proxy)
 
             def make(files, runtime="python3.12", handler="app.handler", timeout_s=30):
                 name = "app.py" if runtime.startswith("python") else "app.js"
                 code = zipped({name: files} if isinstance(files, str) else files)
-                return Function(
-                    functions,
-                    logs,
-                    f"f{next(numbers)}",
-                    Runtime=runtime,
-                    Handler=handler,
-                    Timeout=timeout_s,
-                    Role=role,
-                    Layers=[layer],
-                    Code={"ZipFile": code},
-                )
+                settings = {"Runtime": runtime, "Handler": handler, "Timeout": timeout_s}
+                settings |= {"Role": role, "Layers": [layer["LayerVersionArn"]]}
+                settings |= {"Code": {"ZipFile": code}}
+                return Function(functions, logs, f"f{next(numbers)}", **settings)
 
             yield make
 
@@ -126,16 +115,14 @@ def handler(e, c):
 """
 
 
-def test_a_handler_may_print_much_and_odd_things_and_have_children(function):
+def test_a_handler_may_print_much_and_odd_text_and_start_children(function):
     busy = function(BUSY)
     for number in (1, 2):
         reply, is_error = busy.invoke()
         assert reply.startswith("Root=1-") and not is_error
         assert [(row["status"], row["seq"]) for row in busy.records()] == [("ok", 7)] * number
-        assert (busy.lines("first"), busy.lines("20000")) == (
-            ["first"] * number,
-            ["20000"] * number,
-        )
+        assert busy.lines("first") == ["first"] * number
+        assert busy.lines("20000") == ["20000"] * number
         assert busy.lines("last") == ["last\u2028b\x85c\rd\x0ce"] * number
 
 
@@ -163,7 +150,7 @@ FAIL = {
         "ResponseTooLarge",
         "6291556",
     ),
-    "wants a module of ours": ("import gate", "HandlerMissing", "No module named 'gate'"),
+    "imports a module of Stampede": ("import gate", "HandlerMissing", "No module named 'gate'"),
     "exits at its import": ("import os; os._exit(4)", "HandlerMissing", "exit status 4"),
     "takes too long": (
         "import time\ndef handler(e, c): time.sleep(9)",
@@ -174,7 +161,7 @@ FAIL = {
 
 
 def refuse_another_end(function, kind, text, times=1):
-    """Its invocations fail, each with a record of this kind that says this. The last reply."""
+    """Expect its invocations to fail with records of this kind and text; return the last reply."""
     replies = [function.invoke() for _ in range(times)]
     assert all(is_error for _, is_error in replies)
     records = function.records()
@@ -188,23 +175,20 @@ def test_each_failure_of_a_handler_is_a_record_of_its_kind(function, source, kin
     failing = function(source, timeout_s=1 if kind == "HandlerTimedOut" else 30)
     reply = refuse_another_end(failing, kind, text)
     assert kind != "HandlerError" or reply["errorType"] == text
-    # And Lambda's own words for how a process ended.
+    # The log has Lambda's words for the end of a process.
     timed_out = failing.lines("Task timed out after 1.00 seconds")
     assert bool(timed_out) is (kind == "HandlerTimedOut")
     exited = failing.lines(f"Error: Runtime exited with error: {text}")
     assert bool(exited) is (kind == "HandlerExited")
 
 
-def test_a_function_sees_its_own_environment_first_and_nothing_of_the_shells(function):
-    source = (
-        "import boto3, common, os, sys\ndef handler(e, c): return [dict(os.environ), sys.path, "
-        "boto3.__file__, os.getcwd(), common.x]"
-    )
-    # The runtime has its own modules before the package is on its path, and the package's come
-    # before ours.
+def test_a_function_has_its_own_environment_first_and_none_of_the_shells_variables(function):
+    values = "[dict(os.environ), sys.path, boto3.__file__, os.getcwd(), common.x]"
+    source = f"import boto3, common, os, sys\ndef handler(e, c): return {values}"
+    # The runtime's own modules come before the package's, and the package's before Stampede's.
     files = {"pkg/own.py": source, "json.py": "boom", "common.py": "x = 1"}
     (environment, path, boto3, folder, x), _ = function(files, handler="pkg/own.handler").invoke()
-    assert not {*OF_THE_SHELL, "_START", "AWS_LAMBDA_EXEC_WRAPPER"} & environment.keys()
+    assert not {*SHELL_VARIABLES, "_START", "AWS_LAMBDA_EXEC_WRAPPER"} & environment.keys()
     assert environment["EXPERIMENT_TAG"] == "tag"
     assert environment["AWS_EXECUTION_ENV"] == "AWS_Lambda_python3.12"
     assert path[0] == folder == environment["LAMBDA_TASK_ROOT"] and x == 1
@@ -212,12 +196,13 @@ def test_a_function_sees_its_own_environment_first_and_nothing_of_the_shells(fun
     assert sys.prefix not in "".join(path)
 
 
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="there is no `node`")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="`node` isn't installed")
 ES_MODULE = {
     "app.js": "import os from 'node:os'; export const handler = async () => os.EOL",
     "package.json": json.dumps({"type": "module"}),
 }
 CALLING_BACK = "exports.handler = (e, c, back) => "
+NO_WAIT = "callbackWaitsForEmptyEventLoop = false"
 SUCCEED = {
     "is CommonJS": ("exports.handler = async (event) => event.Records.length", 1),
     "is an ES module": ({"app.mjs": ES_MODULE["app.js"]}, "\n"),
@@ -232,25 +217,21 @@ SUCCEED = {
         "exports.handler = async (e, c) => [c.memoryLimitInMB, c.getRemainingTimeInMillis() > 0]",
         ["128", True],
     ),
-    "goes on": (
+    "goes on afterwards": (
         CALLING_BACK + "{ const r = []; setTimeout(() => r.push(8), 50); back(null, r) }",
         [8],
     ),
-    "isn't waited for": (
-        CALLING_BACK
-        + (
-            "{ c.callbackWaitsForEmptyEventLoop = false; setTimeout(() => {}, 60_000); back(null, "
-            "9) }"
-        ),
+    "doesn't wait": (
+        f"{CALLING_BACK}{{ c.{NO_WAIT}; setTimeout(() => {{}}, 60_000); back(null, 9) }}",
         9,
     ),
-    "returns what doesn't count": ("exports.handler = () => 10", None),
+    "returns no promise": ("exports.handler = () => 10", None),
 }
 
 
 @needs_node
 @pytest.mark.parametrize(("files", "reply"), SUCCEED.values(), ids=SUCCEED)
-def test_a_handler_of_node_is_called_as_on_lambda(function, files, reply):
+def test_a_node_handler_is_called_as_on_lambda(function, files, reply):
     handler = function(files, **NODE)
     for number in (1, 2):
         assert handler.invoke() == (reply, False)
@@ -268,7 +249,7 @@ FAIL_IN_NODE = {
         "HandlerError",
         "string: a text",
     ),
-    "throws a type that no header takes": (
+    "throws a type that is no valid header": (
         "exports.handler = async () => { throw Object.assign(new Error('x'), {name: 'a\\nb ü'}) }",
         "HandlerError",
         "a b ü: x",
@@ -312,13 +293,13 @@ FAIL_IN_NODE = {
 
 @needs_node
 @pytest.mark.parametrize(("files", "kind", "text"), FAIL_IN_NODE.values(), ids=FAIL_IN_NODE)
-def test_each_failure_of_a_handler_of_node_is_a_record_of_its_kind(function, files, kind, text):
+def test_each_failure_of_a_node_handler_is_a_record_of_its_kind(function, files, kind, text):
     failing = function(files, **NODE)
-    refuse_another_end(failing, kind, text, times=2)  # what ended is begun again
+    refuse_another_end(failing, kind, text, times=2)  # an ended process is restarted
 
 
 @needs_node
-def test_from_node_24_on_a_reply_may_be_returned_and_a_callback_is_refused(function):
+def test_node_24_accepts_a_returned_reply_and_refuses_a_callback(function):
     node_24 = {"runtime": "nodejs24.x"}
     assert function("exports.handler = (e, c) => 1", **node_24).invoke() == (1, False)
     refused = function(CALLING_BACK + "back(null, 1)", **node_24)
@@ -326,7 +307,7 @@ def test_from_node_24_on_a_reply_may_be_returned_and_a_callback_is_refused(funct
 
 
 @needs_node
-def test_a_function_of_node_sees_its_own_environment_and_a_layers_packages(function):
+def test_a_node_function_has_its_own_environment_and_the_packages_of_layers(function):
     source = "exports.handler = async () => [process.env, process.cwd()]"
     (environment, folder), _ = function(source, **NODE).invoke()
     assert environment["LAMBDA_TASK_ROOT"] == folder

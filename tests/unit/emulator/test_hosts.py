@@ -1,5 +1,4 @@
-"""The hosts of a stack as processes of this machine: as many as it has, with its environment, and
-none that stays."""
+"""The hosts of a stack as local processes, in its number and environment, without leftovers."""
 
 import json
 import os
@@ -16,7 +15,7 @@ from stampede.emulator.ministack import Access, EmulatorError
 
 ACCESS = Access("http://127.0.0.1:9", "key", "secret")
 ROLE = {"AWS_ACCESS_KEY_ID": "ASIA", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}
-# Stands in for the built program: writes its environment down, says that it is ready, and waits.
+# A fake of the built program: writes its environment to a file, prints that it is ready, and waits.
 PROGRAM = """#!/bin/sh
 env > "$SEEN/$$"
 echo "transfer work: receiving messages from $QUEUE_URL"
@@ -35,7 +34,7 @@ def outputs(count=2, queue="http://queue", instances="i-1 i-2"):
 
 @pytest.fixture
 def program(tmp_path, monkeypatch):
-    """The program's place, with the one that stands in for it."""
+    """The program's path, with the fake."""
     place = tmp_path / "build" / platform.machine().replace("aarch64", "arm64") / "bootstrap"
     place.parent.mkdir(parents=True)
     place.write_text(PROGRAM.replace("$SEEN", str(tmp_path)))
@@ -52,7 +51,7 @@ def alive(running):
     return [host.is_alive() for host in running]
 
 
-def test_hosts_of_other_settings_begin_anew_and_none_has_a_real_account(program, tmp_path):
+def test_changed_settings_restart_the_hosts_and_none_has_a_real_account(program, tmp_path):
     def ensure(**change):
         return hosts.ensure(tmp_path, outputs(**change), ACCESS)
 
@@ -91,30 +90,30 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.mark.skipif(
     not sys.platform.startswith("linux"),
-    reason="the kernel's way of ending with a parent is Linux's",
+    reason="only Linux ends a child with its parent",
 )
 @pytest.mark.parametrize("how", ["follow", "keep"])
-def test_hosts_end_with_the_command_that_started_them_or_with_stop_and_no_stranger_with_them(
+def test_hosts_end_with_their_command_or_with_stop_and_no_other_process_does(
     program, tmp_path, how
 ):
     command = [sys.executable, "-c", SCRIPT, str(program.parents[1]), str(tmp_path), how]
     assert subprocess.run(command, timeout=60, check=False).returncode == -signal.SIGKILL
     state = json.loads((tmp_path / "hosts.json").read_text())
-    left = [hosts.Host(**host) for host in state["hosts"]]
+    started = [hosts.Host(**host) for host in state["hosts"]]
     deadline = time.monotonic() + (60 if how == "follow" else 0.5)
-    while any(alive(left)) and time.monotonic() < deadline:
+    while any(alive(started)) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert alive(left) == [how == "keep"] * 2
+    assert alive(started) == [how == "keep"] * 2
     with subprocess.Popen(["sleep", "60"], start_new_session=True) as stranger:
         state["hosts"].append({"pid": stranger.pid, "start_ticks": -1, "log_file": ""})
         (tmp_path / "hosts.json").write_text(json.dumps(state))
         assert hosts.stop(tmp_path) == 2 * (how == "keep")
         assert stranger.poll() is None, "a process with a recycled id was killed"
         stranger.kill()
-    assert hosts.stop(tmp_path) == 0 and not any(alive(left))
+    assert hosts.stop(tmp_path) == 0 and not any(alive(started))
 
 
-def test_a_program_that_ends_at_once_is_reported_with_its_last_words(program, tmp_path):
+def test_a_program_that_exits_at_once_is_reported_with_its_last_output(program, tmp_path):
     program.write_text(
         "#!/bin/sh\necho transfer work: SettingsError: QUEUE_URL is missing\nexit 1\n"
     )

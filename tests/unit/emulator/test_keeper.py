@@ -1,4 +1,4 @@
-"""What the keeper mends in MiniStack; the rest of it is among the recorded answers."""
+"""A correction of MiniStack by the keeper; recorded answers test the others."""
 
 import pytest
 from ministack.services import lambda_svc
@@ -9,7 +9,7 @@ from stampede.emulator import keeper
 @pytest.mark.parametrize(
     ("failures", "fails"), [(None, False), ([{"itemIdentifier": "other"}], True), ("m", True)]
 )
-def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_null_is_a_success(
+def test_an_answer_that_names_no_message_fails_its_batch_and_null_is_a_success(
     monkeypatch, failures, fails
 ):
     answer = {"body": {"batchItemFailures": failures}}
@@ -18,5 +18,5 @@ def test_an_answer_that_names_no_message_of_its_batch_fails_it_and_null_is_a_suc
     batch = {"Records": [{"messageId": "m", "eventSource": "aws:sqs"}]}
     result = lambda_svc._execute_function({}, batch)
     assert result.get("error", False) is fails
-    assert fails or result["body"] == {"batchItemFailures": []}  # it reads a list
+    assert fails or result["body"] == {"batchItemFailures": []}  # MiniStack reads a list
     assert lambda_svc._execute_function({}, {"what": 1}) == answer

@@ -1,5 +1,4 @@
-"""The local copy of infra/: what Terraform reads there is what the repository has, and nothing of
-before."""
+"""The local copy of infra/ has the repository's present files, and none of earlier ones."""
 
 import subprocess
 
@@ -18,8 +17,8 @@ REPOSITORY = {
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A small repository with overrides; returns a function that lays it out and lists the copy's
-    files."""
+    """The folder of a small repository with overrides, and a function that copies the repository
+    and returns the copy's files."""
     write(tmp_path / "root", *REPOSITORY)
     write(tmp_path / "overrides", "local_override.tf")
     monkeypatch.setattr(stack, "ROOT", tmp_path / "root")
@@ -39,7 +38,7 @@ def write(folder, *names):
         (folder / name).write_text(name)
 
 
-def test_what_was_renamed_deleted_or_changed_its_kind_is_so_in_the_copy_and_its_state_stays(tree):
+def test_the_copy_follows_renamed_deleted_and_replaced_files_and_keeps_its_state(tree):
     folder, lay_out = tree
     root = folder / "root"
     assert lay_out() == REPOSITORY | {"infra/local_override.tf"}
@@ -58,14 +57,12 @@ def test_what_was_renamed_deleted_or_changed_its_kind_is_so_in_the_copy_and_its_
     }
 
 
-def test_what_an_older_terraform_still_writes_is_not_in_the_state_of_the_next_emulator(tree):
+def test_a_late_write_of_an_older_terraform_is_not_in_the_state_of_the_next_emulator(tree):
     folder, lay_out = tree
     lay_out()
     write(folder / "copy", "infra/.terraform/providers/aws", "mount/small/00000.bin")
-    script = (
-        "echo > terraform.tfstate; echo ready; read -r go; echo > terraform.tfstate; echo > "
-        "errored.tfstate"
-    )
+    write_state = "echo > terraform.tfstate"
+    script = f"{write_state}; echo ready; read -r go; {write_state}; echo > errored.tfstate"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(["/bin/sh", "-c", script], cwd=folder / "copy/infra", **pipes) as orphan:
         orphan.stdout.readline()

@@ -1,8 +1,6 @@
-"""Where Terraform and its providers come from, and that a build is either whole or not there at
-all.
+"""Sources of Terraform and its providers, and builds that are complete or absent.
 
-`go` and `terraform` are small programs that answer like the real ones; those are built and used in
-tests/terraform.
+`go` and `terraform` are small fakes here; tests/terraform builds and uses the real ones.
 """
 
 import fcntl
@@ -14,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from stampede.emulator import provider_build, providers
+from stampede.emulator import build_cache, go_build, provider_build, providers
 from stampede.emulator.go_build import ProviderError
 
 TERRAFORM = '#!/bin/sh\necho "Terraform v1.11.4"\necho "on linux_amd64"\n'
@@ -49,12 +47,9 @@ SERVICES = "internal/provider/sdkv2/service_packages_gen.go"
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
-    """A machine with an empty cache, no registry, and our `go` and `terraform` alone; returns its
-    folder."""
-    services, clients = (
-        [*provider_build.AWS_SERVICES, "workmail"],
-        [*provider_build.AWS_CLIENTS, "workmail"],
-    )
+    """The folder of a machine with an empty cache, no registry, and fake `go` and `terraform`."""
+    services = [*provider_build.AWS_SERVICES, "workmail"]
+    clients = [*provider_build.AWS_CLIENTS, "workmail"]
     packages = [text.format(name) for text in (IMPORTED, LISTED) for name in services]
     factories = [text.format(name) for text in (CLIENT, FACTORY) for name in clients]
     files = {
@@ -86,7 +81,7 @@ def builds(machine):
     return calls.read_text().count("build ") if calls.exists() else 0
 
 
-def test_where_its_registry_answers_or_the_user_has_a_mirror_nothing_is_built(machine, monkeypatch):
+def test_nothing_is_built_if_the_registry_answers_or_the_user_has_a_mirror(machine, monkeypatch):
     (machine / "bin/terraform").write_text(OPENTOFU)
     hosts = []
     monkeypatch.setattr(providers, "registry_answers", lambda host: hosts.append(host) or True)
@@ -103,24 +98,18 @@ def test_where_its_registry_answers_or_the_user_has_a_mirror_nothing_is_built(ma
 def test_without_a_registry_the_providers_are_built_once_for_both_registries(
     machine, monkeypatch, capsys
 ):
-    monkeypatch.setattr(providers.python_runtime, "make_once", lambda progress: None)
+    monkeypatch.setattr(providers.python_runtime, "make_once", lambda: None)
     assert providers.main() == 0
     config = Path(capsys.readouterr().out.strip())
     for address in sorted(ADDRESSES):
         name = address.rpartition("/")[2]
         version = providers.built_versions()[f"hashicorp/{name}"]
-        file = (
-            config.parent
-            / "mirror"
-            / address
-            / version
-            / f"linux_amd64/terraform-provider-{name}_v{version}"
-        )
-        text = file.read_text()
+        folder = config.parent / "mirror" / address / version / "linux_amd64"
+        text = (folder / f"terraform-provider-{name}_v{version}").read_text()
         assert f"{name}\n" in text and text.endswith("linuxamd64")
         assert config.read_text().count(f'"{address}"') == 2  # mirrored, and not direct
     assert f'path = "{config.parent}/mirror"' in config.read_text()
-    # The last one is the aws provider, with the services and clients alone that a stack uses.
+    # The last one, the aws provider, has only the services and clients that a stack uses.
     assert re.findall(r"(\w+)\.ServicePackage\(ctx", text) == list(provider_build.AWS_SERVICES)
     assert re.findall(r"\*(\w+)\.Client", text) == list(provider_build.AWS_CLIENTS)
     assert "workmail" not in text
@@ -128,9 +117,8 @@ def test_without_a_registry_the_providers_are_built_once_for_both_registries(
     overrides = providers.prepare_for(machine / "infra")
     places = dict(re.findall(r'^"(\S+)" = "(\S+)"$', overrides.read_text(), re.MULTILINE))
     assert "dev_overrides {" in overrides.read_text() and set(places) == ADDRESSES
-    assert all(
-        len(list(Path(place).glob("terraform-provider-*"))) == 1 for place in places.values()
-    )
+    for place in places.values():
+        assert len(list(Path(place).glob("terraform-provider-*"))) == 1
 
     monkeypatch.setattr(providers, "registry_answers", lambda host: True)
     # the user's own folder: the registry comes first
@@ -167,7 +155,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize(("variable", "value", "reason"), FAULTS.values(), ids=FAULTS)
-def test_what_cannot_be_built_says_why_in_one_line_and_leaves_nothing(
+def test_a_failed_build_gives_its_reason_in_one_line_and_leaves_nothing(
     machine, monkeypatch, capsys, variable, value, reason
 ):
     if variable == "PATH":
@@ -180,27 +168,29 @@ def test_what_cannot_be_built_says_why_in_one_line_and_leaves_nothing(
     assert {path.name for path in (machine / "cache").glob("*")} <= {"build.lock"}
 
 
-def test_an_interrupted_or_killed_build_leaves_nothing_and_the_next_one_works(machine):
+def test_an_interrupted_or_killed_build_leaves_nothing_and_the_next_one_works(machine, monkeypatch):
     def interrupt(line):
         if "compiling the aws" in line:
             raise KeyboardInterrupt
 
     leftover = machine / "cache/building-killed"
     leftover.mkdir(parents=True)
-    with pytest.raises(KeyboardInterrupt):
-        providers.prepare(interrupt)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(go_build, "say", interrupt)
+        providers.prepare()
     assert [path.name for path in (machine / "cache").iterdir()] == ["build.lock"]
     assert providers.prepare().is_file()
 
 
-def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(machine):
+def test_of_two_builds_at_once_the_second_waits_and_uses_the_first_ones_mirror(
+    machine, monkeypatch
+):
     (machine / "cache").mkdir()
     results, waiting = [], threading.Event()
+    monkeypatch.setattr(build_cache, "say", lambda line: waiting.set())
     with (machine / "cache/build.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # the first build
-        second = threading.Thread(
-            target=lambda: results.append(providers.prepare(lambda line: waiting.set()))
-        )
+        second = threading.Thread(target=lambda: results.append(providers.prepare()))
         second.start()
         assert waiting.wait(60)
         second.join(0.3)
@@ -235,7 +225,9 @@ def test_only_a_service_list_with_providers_counts_as_an_answer(monkeypatch, pag
     assert providers.registry_answers("registry.example") is ("providers" in page)
 
 
-def test_without_terraform_opentofu_is_built_once_and_comes_after_any_other(machine, monkeypatch):
+def test_without_terraform_opentofu_is_built_once_and_installed_ones_come_first(
+    machine, monkeypatch
+):
     (machine / "bin/terraform").unlink()
     with pytest.raises(
         ProviderError, match=r"; install Terraform >= 1\.9, .* or let `make setup` build OpenTofu$"

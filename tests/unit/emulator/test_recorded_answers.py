@@ -1,7 +1,7 @@
-"""The embedded AWS is asked what AWS was asked, and answers as recorded, or the evidence book names
-the difference.
+"""The embedded AWS gives AWS's recorded answers to the same calls, or the evidence book names the
+difference.
 
-A placeholder in a recorded answer stands for anything.
+A placeholder in a recorded answer matches any value.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ from tests.emulator import embedded_aws
 from tests.emulator.embedded_aws import make_role
 from tests.evidence import BOOK
 
-OBJECT = b'{"key": "value"}'  # what the recorded ETag and checksum are of
+OBJECT = b'{"key": "value"}'  # the recorded ETag and checksum are of this
 SOURCE = "arn:aws:sqs:us-east-1:000000000000:q"
 RECORDED_TRACE = ANSWERS["sqs-30"]["answer"]["fields"]["Attributes"]["AWSTraceHeader"]
-# It logs as if it were one of ours, for whose line the embedded AWS waits.
+# It logs the beginning of a record, for which the embedded AWS waits.
 FUNCTION = """
 import json, time
 def handler(event, context):
@@ -52,7 +52,7 @@ REPLAYED = {}
 
 
 def replays(*names):
-    """Notes the function that asks what these recorded calls asked."""
+    """Register the function that replays these recorded calls."""
 
     def note(ask):
         REPLAYED.update(dict.fromkeys(names, ask))
@@ -63,7 +63,7 @@ def replays(*names):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """An embedded AWS: how it is reached, and its clients by service."""
+    """The access to an embedded AWS, and its clients by service."""
     with embedded_aws.embedded_aws(tmp_path_factory.mktemp("state")) as running:
         access = running.access
         yield access, functools.cache(lambda service: embedded_aws.client(service, access))
@@ -71,7 +71,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def aws(running):
-    """The clients of an AWS in which nothing is."""
+    """The clients of an empty AWS."""
     access, clients = running
     reset = AWSRequest("POST", f"{access.endpoint_url}/_ministack/reset", data=b"")
     key = Credentials(access.access_key_id, access.secret_access_key)
@@ -81,7 +81,7 @@ def aws(running):
 
 
 def queue(aws, **attributes):
-    """A client of SQS, and where a new queue is."""
+    """A client of SQS, and the arguments that name a new queue."""
     sqs = aws("sqs")
     return sqs, {"QueueUrl": sqs.create_queue(QueueName="q", Attributes=attributes)["QueueUrl"]}
 
@@ -147,9 +147,8 @@ def _(aws, _name):
 def _(aws, _name):
     sqs, where = queue(aws)
     sqs.send_message(**where, MessageBody="x")
-    earlier, _ = (
-        sqs.receive_message(**where, VisibilityTimeout=0)["Messages"][0] for _ in range(2)
-    )
+    earlier = sqs.receive_message(**where, VisibilityTimeout=0)["Messages"][0]
+    sqs.receive_message(**where, VisibilityTimeout=0)
     sqs.delete_message(**where, ReceiptHandle=earlier["ReceiptHandle"])
     return sqs.receive_message(**where)
 
@@ -221,7 +220,7 @@ def _(aws, name):
 
 @replays("x-52", "x-53", "x-55", "esm-empty")
 def _(aws, name):
-    """What comes of a batch when the function raises, answers nonsense, nothing, or names three of
+    """The fate of a batch whose function raises, returns nonsense or nothing, or names three of
     four messages."""
     functions, (sqs, where) = function(aws), queue(aws, VisibilityTimeout="1")
     for _ in range(4 if name == "x-55" else 1):
@@ -260,11 +259,11 @@ def _(aws, name):
 
 @replays("lam-65", "com-67", "lam-69", "lam-74")
 def _(aws, name):
-    """What an invocation answers, or the lines that it leaves."""
+    """The answer of an invocation, or its log lines."""
     answer = function(aws).invoke(FunctionName="f", Payload=json.dumps(name))
     if name == "lam-74":
         events = aws("logs").filter_log_events(logGroupName="/aws/lambda/f")["events"]
-        report = events[-1]["message"]  # without its figures
+        report = events[-1]["message"]  # compared without figures
         return {
             "parts of REPORT": re.sub(
                 r"[\da-f-]{36}|[\d.]+(?= ms)|(?<=Used: )\d+", "<...>", report
@@ -301,7 +300,7 @@ def _(aws, name):
 
 
 def stored(aws, body=OBJECT):
-    """A client of S3, where a new object is, and the answer to its upload."""
+    """A client of S3, the arguments that name a new object, and the answer to its upload."""
     s3, where = aws("s3"), {"Bucket": "bucket", "Key": "k"}
     s3.create_bucket(Bucket="bucket")
     crc = b64encode(zlib.crc32(body).to_bytes(4)).decode()
@@ -381,7 +380,7 @@ def _(aws, _name):
 
 
 def recorded_answer(name):
-    """Of an invocation's lines the last one, without its figures."""
+    """The recorded answer; of an invocation's lines only the last, without its figures."""
     answer = ANSWERS[name]["answer"]
     if name != "lam-74":
         return answer
@@ -395,16 +394,13 @@ def recorded_answer(name):
 
 
 def outcome(aws, name):
-    """What the embedded AWS answers otherwise than recorded, in words; "" where it answers the
-    same."""
+    """The difference between the embedded AWS's answer and the recorded one, in words, or ""."""
     ask, answer = REPLAYED[name], recorded_answer(name)
     try:
         actual = ask(aws, name)
     except ClientError as error:
-        refusal, status = (
-            error.response["Error"],
-            error.response["ResponseMetadata"]["HTTPStatusCode"],
-        )
+        refusal = error.response["Error"]
+        status = error.response["ResponseMetadata"]["HTTPStatusCode"]
         if (status, refusal["Code"]) != (answer["status"], answer.get("code")):
             return f"{status} {refusal['Code']}"
         lacking = [
@@ -421,7 +417,7 @@ def outcome(aws, name):
 
 
 def differences(recorded, actual, path=""):
-    """Members that are missing or other ones, in words."""
+    """Missing and different members, in words."""
     deviations = []
     for key, value in recorded.items():
         if key not in actual:
@@ -436,7 +432,7 @@ def differences(recorded, actual, path=""):
 
 
 def is_placeholder(value):
-    """Whether something else stands there in every recording."""
+    """Whether the value differs in every recording."""
     text = json.dumps(value)
     return value in ("timestamp", "datetime", "copy-etag") or "too-new-log" in text
 

@@ -1,4 +1,4 @@
-"""MiniStack's runtime API hands events to this user's processes alone, and to no page."""
+"""MiniStack's runtime API gives events only to this user's processes, and to no page."""
 
 import http.client
 import os
@@ -18,7 +18,7 @@ NEXT = "/2018-06-01/runtime/invocation/next"
 
 @pytest.fixture
 def listener():
-    """The address of a runtime API that has one event, and the queue that has it."""
+    """The address of a runtime API with one event, and its queue."""
     worker, events = functions.Environment("f", {}, b""), queue.Queue()
     worker._stopping = False
     events.put(("id", {}, 0, "", ""))
@@ -32,10 +32,9 @@ def listener():
 
 def status(address, **headers):
     connection = http.client.HTTPConnection(*address, timeout=5)
+    headers = {name.replace("_", "-"): value for name, value in headers.items()}
     try:
-        connection.request(
-            "GET", NEXT, headers={name.replace("_", "-"): value for name, value in headers.items()}
-        )
+        connection.request("GET", NEXT, headers=headers)
         return connection.getresponse().status
     except ConnectionResetError:  # RemoteDisconnected is one
         return None
@@ -44,7 +43,7 @@ def status(address, **headers):
 
 
 def status_as_nobody(address):
-    """What a process of another user of this machine gets."""
+    """The status that a process of another user gets, as text."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
@@ -61,28 +60,23 @@ def status_as_nobody(address):
         return pipe.read()
 
 
-def test_a_process_of_this_user_gets_the_event_and_neither_a_page_nor_another_user(listener):
+def test_only_a_process_of_this_user_gets_the_event_and_no_page_or_other_user(listener):
     address, events = listener
-    for header in (
-        {"Origin": "null"},
-        {"Referer": "http://x"},
-        {"Sec_Fetch_Site": "none"},
-        {"Host": "x"},
-    ):
-        assert (status(address, **header), events.empty()) == (403, False), header
+    headers = {"Origin": "null", "Referer": "http://x", "Sec_Fetch_Site": "none", "Host": "x"}
+    for name, value in headers.items():
+        assert (status(address, **{name: value}), events.empty()) == (403, False), name
     if os.geteuid() == 0:  # only root can be another user
         assert (status_as_nobody(address), events.empty()) == ("None", False)
     assert (status(address), events.empty()) == (200, True)
 
 
-def test_a_connection_that_was_closed_at_once_is_nobodys():
+def test_a_closed_connection_is_not_this_users():
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
         with server.accept()[0] as connection:
             assert runtime_api.is_this_users(connection)
-            client.close()  # the kernel would say that root has it
-            # A process that another thread is just starting has the client's end too, until it is
-            # another program.
+            client.close()  # the kernel says that root owns it
+            # A process that another thread forks holds the client's end, too, until its exec.
             deadline = time.monotonic() + 10
             while runtime_api.is_this_users(connection) and time.monotonic() < deadline:
                 time.sleep(0.01)

@@ -1,5 +1,4 @@
-"""What cells of the experiments cost, against sums done by hand from the published setups and the
-prices."""
+"""The cost of the experiments' cells, against sums by hand from the published setups and prices."""
 
 import csv
 
@@ -13,10 +12,8 @@ from tests.unit.planning.foreseen_floods import each_takes
 from tests.unit.plans import plan
 
 GIB = 2**30
-UPLOAD = (
-    "operation=upload parallel_limit=1 concurrency_value=1 object_bytes=10000 slices=3 "
-    "storage_class="
-)
+UPLOAD = "operation=upload parallel_limit=1 concurrency_value=1 object_bytes=10000 slices=3"
+UPLOAD += " storage_class="
 DOWNLOAD = UPLOAD.replace("upload", "download")
 COUNT = "operation=count object_bytes=10000 storage_class=express"
 SMALL_GB, QUERIED_GB = 77_577 * 10_000 / GIB, 7e9 / GIB
@@ -112,14 +109,14 @@ def floods(monkeypatch):
         ),
     ],
 )
-def test_a_cell_costs_what_a_sum_by_hand_says(experiment, settings, usd, usd_per_hour):
+def test_a_cell_costs_the_sum_by_hand(experiment, settings, usd, usd_per_hour):
     estimated = cost.estimate(plan(settings, experiment, each=1))
     lines = {item.what: item.usd for item in estimated.items}
     by_hand = usd | {what: each * estimated.total_s / 3600 for what, each in usd_per_hour.items()}
     assert {what: lines[what] for what in by_hand} == pytest.approx(by_hand)
 
 
-def test_a_set_that_several_cells_need_is_put_and_kept_once():
+def test_a_data_set_of_several_cells_is_uploaded_and_stored_once():
     sets = DOWNLOAD.replace("parallel_limit=1", "parallel_limit=1,64").replace(
         "10000", "10000,100000000"
     )
@@ -127,9 +124,8 @@ def test_a_set_that_several_cells_need_is_put_and_kept_once():
     lines = {item.what: item.quantity for item in estimated.items}
     assert lines[PUT] == 77_577 + 100
     kept_gb = SMALL_GB + 1e10 / GIB
-    assert lines["storage of the data sets"] == pytest.approx(
-        kept_gb * estimated.total_s / 3600 / 730
-    )
+    gb_months = kept_gb * estimated.total_s / 3600 / 730
+    assert lines["storage of the data sets"] == pytest.approx(gb_months)
 
 
 def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
@@ -142,14 +138,14 @@ def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
         [billed_usd] = [item.usd for item in both.items if item.what == f"hosts, {name}"]
         own_s = sum(seconds for cell, seconds in both.cells_s.items() if name in cell)
         around_s.append(billed_usd / price * 3600 - own_s)
-    # What stands around the cells is billed to the type that is put up first.
+    # The time around the cells is billed to the first type.
     assert sorted(around_s) == pytest.approx([0, both.around_s], abs=1e-6)
 
 
 # The published bill of the storage classes
 
 
-def test_the_published_gets_cost_what_the_table_says_at_the_prices_of_their_day():
+def test_the_published_gets_cost_the_published_amounts_at_the_prices_of_their_day():
     gets, day = 13_709_261, read_prices("ap-northeast-1", "2023-12")
     standard, express = (gets * day[name].usd for name in ("s3_get", "express_get"))
     with (ROOT / "experiments/express/published/express.csv").open() as lines:
@@ -163,7 +159,7 @@ def test_the_published_gets_cost_what_the_table_says_at_the_prices_of_their_day(
     assert float(row["standard"]) - standard == pytest.approx(0.08, abs=0.005)
 
 
-def test_no_tariff_is_given_where_a_price_is_not_known():
+def test_without_a_known_price_there_is_no_tariff():
     known = read_prices().known_usd
     assert tariffs(known)["express"].read_usd == 3e-8
     assert tariffs({name: usd for name, usd in known.items() if name != "express_read_gb"}) is None

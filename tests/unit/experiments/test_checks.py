@@ -1,5 +1,5 @@
-"""Plans that can't work, or would lose money, are told before anything is applied, with the way
-out. That the default matrices are fine stands in tests/contract."""
+"""Plans that can't work or would waste money are reported before an apply, with the way out.
+tests/contract checks that the default matrices are fine."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def built(monkeypatch):
 
 
 def wrong(experiment, *cells):
-    """What isn't ok of cells with these changes: check, status and sentence."""
+    """The findings about cells with these changes that aren't ok: check, status and sentence."""
     findings = EXPERIMENTS[experiment].checks([values(experiment, **changes) for changes in cells])
     return [
         (finding.check, finding.status, finding.sentence)
@@ -55,7 +55,7 @@ HUGE = {"object_size_mb": 20_000, "ephemeral_storage_mb": 10_240}
         ("express", LARGE | {"operation": "upload", "parallel_limit": 128}),
     ],
 )
-def test_what_can_work_is_ok(experiment, changes):
+def test_plans_that_can_work_are_ok(experiment, changes):
     assert wrong(experiment, changes) == []
 
 
@@ -132,7 +132,9 @@ def test_what_can_work_is_ok(experiment, changes):
         ),
     ],
 )
-def test_what_can_not_work_is_said_with_the_way_out(experiment, changes, check, status, words):
+def test_a_plan_that_cannot_work_is_reported_with_the_way_out(
+    experiment, changes, check, status, words
+):
     [(name, found, sentence)] = wrong(experiment, changes)
     assert (name, found, words in sentence) == (check, status, True)
 
@@ -150,7 +152,9 @@ def test_what_can_not_work_is_said_with_the_way_out(experiment, changes, check, 
         ("filesystem", [{}, {"throughput_mode": "bursting"}], "24 hours"),
     ],
 )
-def test_what_no_sweep_may_change_between_its_cells_is_a_problem(experiment, cells, words):
+def test_settings_that_a_sweep_must_not_change_between_cells_are_a_problem(
+    experiment, cells, words
+):
     [(_, status, sentence)] = wrong(experiment, *cells)
     assert status == PROBLEM and words in sentence
 
@@ -170,7 +174,7 @@ CRT = {"method": "crt", "architecture": "arm64"}
         ("download", {"method": "go_stream", "sink": None}, "transfer/build/x86_64/bootstrap"),
     ],
 )
-def test_what_is_not_built_for_its_processor_is_a_problem(
+def test_a_missing_build_for_the_processor_is_a_problem(
     monkeypatch, tmp_path, experiment, changes, needed
 ):
     monkeypatch.undo()
@@ -182,12 +186,11 @@ def test_what_is_not_built_for_its_processor_is_a_problem(
     path.parent.mkdir(parents=True)
     for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
         path.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
-        assert bool(wrong(experiment, changes)) is (
-            experiment == "copy_host" and built_for not in needed
-        )
+        lacks_build = experiment == "copy_host" and built_for not in needed
+        assert bool(wrong(experiment, changes)) is lacks_build
 
 
-def test_methods_and_sinks_are_those_of_infra_and_of_the_function():
+def test_infra_and_the_function_have_the_same_methods_and_sinks():
     assert download_usage.PROCESS_MB.keys() == download_checks.SINKS.keys()
     for method, sinks in METHODS.items():
         assert (set(download_checks.SINKS[method]), default_sink(method)) == (set(sinks), sinks[0])

@@ -1,5 +1,4 @@
-"""What the work orders of the storage classes say: which objects, in how many slices, and what
-Athena is asked."""
+"""The work orders of the storage classes: their objects, their slices, and Athena's queries."""
 
 import pytest
 from hypothesis import given
@@ -17,8 +16,7 @@ def order(operation="download", **changes):
 
 
 def in_a_row(shares):
-    """Whether they begin at 0, leave nothing out, and are none of them empty; and where they
-    end."""
+    """Whether the shares start at 0, have no gaps and are never empty; and their end."""
     ends = [0, *(share["first_object"] + share["objects"] for share in shares)]
     return [share["first_object"] for share in shares] == ends[:-1] == sorted({*ends[:-1]}), ends[
         -1
@@ -37,9 +35,8 @@ def in_a_row(shares):
 def test_a_set_has_as_many_objects_as_the_published_one_and_about_as_many_bytes(
     operation, object_bytes, count
 ):
-    assert (
-        values("express", operation=operation, object_bytes=object_bytes)["object_count"] == count
-    )
+    variables = values("express", operation=operation, object_bytes=object_bytes)
+    assert variables["object_count"] == count
 
 
 def test_each_slice_of_the_default_matrix_ends_well_within_lambdas_15_minutes():
@@ -53,7 +50,7 @@ def test_each_slice_of_the_default_matrix_ends_well_within_lambdas_15_minutes():
 
 
 @given(COUNTS, SLICES)
-def test_the_slices_have_every_object_once_and_begin_anew_with_each_repeat(count, slices):
+def test_the_slices_hold_every_object_once_and_restart_with_each_repeat(count, slices):
     slices = min(slices, count)
     cell = order(object_count=count, slices=slices)
     messages = express_orders.messages(cell | {"messages_per_concurrency": 2})
@@ -62,7 +59,7 @@ def test_the_slices_have_every_object_once_and_begin_anew_with_each_repeat(count
     assert in_a_row(shares[:slices]) == (True, count)
 
 
-def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_it():
+def test_a_query_reads_the_whole_set_regardless_of_slices():
     cell = order("count", slices=3)
     assert express_orders.messages(cell | {"messages_per_concurrency": 2}) == 2
     assert express_orders.its_slice(cell, 1) == {"first_object": 0, "objects": 7}
@@ -70,16 +67,9 @@ def test_a_query_is_over_the_whole_set_into_however_many_slices_a_plan_divides_i
 
 @pytest.mark.parametrize(
     ("object_bytes", "count", "parts"),
-    [
-        (10_000, 700_000, 2),
-        (10_000, 77_577, 1),
-        (1_000_000_000, 100, 4),
-        (100, 1, 1),
-    ],
+    [(10_000, 700_000, 2), (10_000, 77_577, 1), (1_000_000_000, 100, 4), (100, 1, 1)],
 )
-def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(
-    object_bytes, count, parts
-):
+def test_a_data_set_is_uploaded_whole_in_parts_that_fit_an_invocation(object_bytes, count, parts):
     events = express_orders.seeding(order("count", object_bytes=object_bytes, object_count=count))
     placed = [event["place"] for event in events]
     assert (len(placed), in_a_row(placed)) == (parts, (True, count))
@@ -96,18 +86,16 @@ def test_what_is_read_is_placed_whole_in_parts_that_one_invocation_can_do(
         ("aggregate", "count(*) AS row_count, sum(value) AS value_sum, max(value) AS value_max"),
     ],
 )
-def test_athena_is_asked_for_the_partition_of_the_set_where_the_stack_has_it(operation, selected):
+def test_the_query_selects_the_partition_of_the_set(operation, selected):
     stack = {"athena_workgroup_name": "w", "athena_database_name": "d"}
     query = express_orders.execution(order(operation, storage_class="express") | stack)
-    assert (
-        query.sql
-        == f"SELECT {selected} FROM \"express\" WHERE object_bytes = '10000' AND object_count = '7'"
-    )
+    where = "object_bytes = '10000' AND object_count = '7'"
+    assert query.sql == f'SELECT {selected} FROM "express" WHERE {where}'
     assert (query.workgroup, query.database, query.limit_s) == ("w", "d", 600.0)
 
 
 @pytest.mark.parametrize("object_bytes", [100, 199, 99_999, 100_000, 123_456])
-def test_the_expected_result_is_what_the_rows_add_up_to(object_bytes):
+def test_the_expected_result_is_the_sum_of_the_rows(object_bytes):
     rows = [number % 1000 for number in range(object_bytes // 100)]
     wanted = tuple(map(str, (3 * len(rows), 3 * sum(rows), max(rows))))
     assert express_orders.expected("aggregate", object_bytes, 3) == wanted

@@ -1,5 +1,5 @@
-"""Key plans: the same rows from the same parameters, in slices, in constant memory; what doesn't
-fit is refused."""
+"""Key plans: the same parameters give the same rows, in slices and in constant memory; values that
+don't fit are refused."""
 
 import itertools
 import tracemalloc
@@ -24,7 +24,7 @@ def rows(plan):
     ("key_order", "date_from", "hours"),
     [
         ("straight", "2014-12-31", ["2014/12/31/00", "2014/12/31/01", "2014/12/31/02"]),
-        # The hour comes first, and before it what looks random.
+        # The hour comes first, or after a prefix that looks random.
         (
             "reversed_hash",
             "2015-03-04",
@@ -44,7 +44,7 @@ def test_the_rows_are_the_same_on_any_machine(key_order, date_from, hours):
     assert {rows(replace(plan, seed=2))[0][0]}.isdisjoint(MASTERS)
 
 
-def test_the_same_parameters_give_the_same_id_and_any_other_one_another():
+def test_the_same_parameters_give_the_same_id_and_any_change_a_new_one():
     others = {
         "objects": 11,
         "object_bytes": 1,
@@ -61,14 +61,14 @@ def test_the_same_parameters_give_the_same_id_and_any_other_one_another():
 
 
 @pytest.mark.parametrize("messages", [1, 2, 3, 7])
-def test_the_shares_of_all_messages_are_all_slices_once(messages):
+def test_the_shares_of_all_messages_hold_every_slice_once(messages):
     shares = [SMALL.share(messages, index) for index in range(messages)]
     assert [first + at for first, count in shares for at in range(count)] == [0, 1, 2]
     counts = [count for _, count in shares]
     assert max(counts) - min(counts) <= 1
 
 
-def test_ten_million_rows_take_the_memory_of_one_slice():
+def test_ten_million_rows_need_the_memory_of_one_slice():
     large = KeyPlan(10_000_000, 1_000_000, objects_per_folder=500, masters=50, slice_rows=10_000)
     slices = large.slices()
     tracemalloc.start()
@@ -88,7 +88,7 @@ def test_ten_million_rows_take_the_memory_of_one_slice():
         ({"destination_prefix": "x" * 1003}, "shorter prefix"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_fix(changed, words):
+def test_parameters_that_do_not_fit_are_refused_with_the_fix(changed, words):
     with pytest.raises(KeyPlanError, match=words):
         replace(SMALL, **changed)
 

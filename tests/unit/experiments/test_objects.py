@@ -1,4 +1,4 @@
-"""The test object is the same everywhere, and nothing can compress it."""
+"""The test object is the same everywhere and can't be compressed."""
 
 import hashlib
 
@@ -14,7 +14,7 @@ def test_parts_cover_the_object_exactly(size_bytes):
     assert (count - 1) * PART_BYTES < size_bytes <= count * PART_BYTES
 
 
-def test_the_content_is_fixed_for_all_time_by_the_seed():
-    # SHAKE-128 of "stampede/1/0", computed from the definition and not from our function.
+def test_the_seed_fixes_the_content_for_all_time():
+    # SHAKE-128 of "stampede/1/0", computed from the definition, not with the function.
     assert part(1, 0, 64) == hashlib.shake_128(b"stampede/1/0").digest(64)
     assert part(1, 0, 64) != part(2, 0, 64)

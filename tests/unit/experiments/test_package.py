@@ -1,5 +1,4 @@
-"""A package or handler that Lambda or this machine can't run is refused before anything is
-applied."""
+"""A package or handler that Lambda or this machine can't run is refused before an apply."""
 
 import os
 import struct
@@ -52,7 +51,7 @@ def cell(package, **changes):
 
 
 def problem(package, **changes):
-    """What is wrong with the package, in a sentence; "" where nothing is."""
+    """The package's problem as a sentence, or ""."""
     findings = [
         finding for finding in checks([cell(package, **changes)]) if finding.check != "program"
     ]
@@ -103,7 +102,9 @@ OTHERS = [
         ({"Dockerfile": b""}, {}, ""),  # it has its handler
     ],
 )
-def test_a_package_has_what_its_runtime_starts(package, files, changes, words, is_zip):
+def test_a_package_must_hold_the_handler_that_its_runtime_starts(
+    package, files, changes, words, is_zip
+):
     for name, content in files.items():
         add(package, name, content)
     found = problem(zipped(package) if is_zip else package, **changes)
@@ -111,7 +112,7 @@ def test_a_package_has_what_its_runtime_starts(package, files, changes, words, i
     assert words == "with a dot" or RULES["handler"].allows(changes.get("handler"))
 
 
-def test_what_is_no_package_is_refused_and_a_jar_is_one(package, tmp_path):
+def test_a_file_that_is_no_package_is_refused_and_a_jar_is_accepted(package, tmp_path):
     add(tmp_path, "text.zip", b"no zip")
     for path, words in (
         (tmp_path / "nowhere", "neither a folder nor"),
@@ -135,20 +136,20 @@ def test_what_is_no_package_is_refused_and_a_jar_is_one(package, tmp_path):
     ],
     ids=["a link to a file", "a link to a folder", "a pipe", "not UTF-8"],
 )
-def test_what_terraform_would_not_zip_as_it_is_is_refused(package, make):
+def test_files_that_terraform_would_change_in_a_zip_are_refused(package, make):
     make(package)
     assert "no plain file" in problem(package)
 
 
 @pytest.mark.parametrize("is_zip", [False, True])
 @pytest.mark.parametrize(("mode", "status"), [(0o644, OK), (0o600, WARNING), (0o700, WARNING)])
-def test_what_not_everybody_may_read_is_warned_about(package, mode, status, is_zip):
+def test_a_file_that_not_everybody_may_read_is_a_warning(package, mode, status, is_zip):
     (package / "app.py").chmod(mode)
     [finding, *_] = checks([cell(zipped(package) if is_zip else package)])
     assert finding.status == status
 
 
-def test_what_n_functions_hold_beyond_the_queues_messages_in_flight_is_warned_about(package):
+def test_more_messages_in_flight_than_a_queue_allows_are_a_warning(package):
     cells = [
         cell(package, concurrency_value=n, batch_size=size)
         for n, size in ((1000, 10), (13, 10_000))
@@ -161,7 +162,7 @@ def test_a_package_that_is_too_large_or_may_not_be_started_is_refused(package):
     add(package, "bootstrap", elf(HERE), mode=0o644)
     assert "executable" in problem(package, **PROGRAM)
     add(package, "zeros", bytes(MOST_ZIPPED_BYTES))
-    assert problem(package) == "", "it shrinks"
+    assert problem(package) == "", "it can be compressed"
     assert "50.0 MB as a zip" in problem(zipped(package))
     with (package / "large").open("wb") as file:
         file.truncate(MOST_BYTES)  # a sparse file; the others are beyond it
@@ -184,7 +185,7 @@ def test_a_package_that_is_too_large_or_may_not_be_started_is_refused(package):
         ("", A_LAYER, WARNING, "left out"),
     ],
 )
-def test_what_this_machine_can_not_run_is_said_with_the_way_out(
+def test_a_package_that_this_machine_cannot_run_is_reported_with_the_way_out(
     package, monkeypatch, file, changes, status, words
 ):
     monkeypatch.setenv("PATH", "")

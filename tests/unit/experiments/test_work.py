@@ -1,5 +1,5 @@
-"""What the model is asked about one message: requests, connections, bytes and CPU seconds, by hand
-arithmetic. The published figures are judged in tests/unit/model/test_calibration.py."""
+"""The work of one message as the model gets it, with requests, connections, bytes and CPU seconds,
+against sums by hand. tests/unit/model/test_calibration.py judges the published figures."""
 
 import math
 from dataclasses import replace
@@ -21,7 +21,7 @@ def work(experiment, changes, parameters=None):
 
 
 def seconds(experiment, changes):
-    """Those of one message alone."""
+    """The seconds of one message alone."""
     memory_mb = values(experiment, **changes)["memory_size"]
     return operation(work(experiment, changes), memory_mb, PARAMETERS[experiment])[0].mean_s
 
@@ -53,7 +53,7 @@ THROUGH_EFS = {"mount_bytes_per_s": "efs_stream_bytes_per_s"}
             {"slices": 10, "object_count": 70},
             {"requests": 7, "bytes": 70_000, "rate": "s3_put"},
         ),
-        # A slice of the manifest, and no more calls at once than objects.
+        # One slice of the manifest, and at most as many calls at once as objects.
         (
             "copy",
             {"from_manifest": True, "object_count": 10**8, "parallel_limit": 2000},
@@ -61,7 +61,7 @@ THROUGH_EFS = {"mount_bytes_per_s": "efs_stream_bytes_per_s"}
         ),
     ],
 )
-def test_a_step_has_the_quantities_of_its_settings(experiment, changes, quantities):
+def test_a_steps_quantities_follow_from_its_settings(experiment, changes, quantities):
     steps, parameters = work(experiment, changes).steps, PARAMETERS[experiment]
     step = next((step for step in steps if step.mount_bytes), steps[-1])
     wanted = {
@@ -77,7 +77,7 @@ def test_a_step_has_the_quantities_of_its_settings(experiment, changes, quantiti
         ("download", {}, True),
         ("download", {"method": "stream"}, False),
         ("copy", {}, True),
-        # What fits into the memory and isn't dropped is read from the mount once.
+        # Files that fit into memory and aren't dropped are read from the mount once.
         ("filesystem", EFS | {"memory_size": 3008}, True),
         ("filesystem", EFS | {"memory_size": 1024}, False),
         ("filesystem", EFS | {"memory_size": 3008, "cache": "drop"}, False),
@@ -90,7 +90,7 @@ def test_a_later_message_of_an_environment_does_less(experiment, changes, is_aga
 
 
 @pytest.mark.parametrize("rate", ["s3_put", "express_put", "s3_get", "express_get"])
-def test_objects_take_the_latency_of_their_class_until_the_processors_or_the_network_bind(rate):
+def test_objects_take_the_latency_of_their_class_unless_processors_or_the_network_limit_them(rate):
     parameters, (service, request) = PARAMETERS["express"], rate.split("_")
     kind = {
         "storage_class": service.replace("s3", "standard"),
@@ -110,7 +110,7 @@ def test_objects_take_the_latency_of_their_class_until_the_processors_or_the_net
     assert seconds("express", kind | large) == pytest.approx(network_s, rel=0.02)
 
 
-def test_a_cap_of_calls_a_second_is_kept():
+def test_a_limit_of_calls_a_second_is_kept():
     capped = {"parallel_limit": 100, "calls_per_s": 50}
     assert work("copy", capped).calls_per_s_cap == 50 and seconds("copy", capped) >= 1000 / 50
 
@@ -122,7 +122,7 @@ def test_a_listing_empties_its_destination_first_and_a_slice_does_not():
     ] == pytest.approx([emptying_s, 0])
 
 
-def test_a_copy_without_a_bucket_key_counts_against_kms_where_that_is_less():
+def test_a_copy_without_a_bucket_key_is_limited_by_kms_if_that_is_slower():
     parameters = PARAMETERS["copy_host"]
     few = parameters.with_rows([replace(parameters.row("kms_per_s"), value=5500)])
     rates = [

@@ -1,4 +1,4 @@
-"""Cells for the model, of operations that take seconds known beforehand."""
+"""Cells for the model, whose operations take a known time."""
 
 from stampede.model import parameters as known
 from stampede.model.parameters import Parameters
@@ -11,8 +11,7 @@ WAITING = Step("waiting", requests=100, request_s=0.1, rate="s3_get")
 
 
 def a_cell(step=None, *, each=10, concurrency=50, **changes):
-    """A cell of functions that take ten seconds, or as long as `step` does, with `each` messages
-    for each of N."""
+    """A cell of functions that take ten seconds, or as long as `step`; `each` messages per N."""
     work = Work([step or Step("working", fixed_s=10.0)], **changes.pop("of_work", {}))
     values = {
         "messages": each * concurrency,
@@ -26,5 +25,5 @@ def a_cell(step=None, *, each=10, concurrency=50, **changes):
 
 
 def polled(least, most=None):
-    """What makes a cell one of provisioned pollers."""
+    """The variables of a cell with provisioned pollers."""
     return {"trigger": "provisioned", "pollers": (least, most or least)}

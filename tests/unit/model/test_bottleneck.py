@@ -1,4 +1,4 @@
-"""What limits a cell, of floods that are made to meet one limit each."""
+"""The bottleneck of a cell, for floods that each meet one limit."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_a_limit_is_named_with_its_figures(words):
     assert limits(LIMITED[words]).startswith(words)
 
 
-def test_a_rate_far_below_what_all_ask_for_is_named_beside_the_timeout_that_it_leads_to():
+def test_a_rate_far_below_the_demand_is_named_with_the_timeout_that_it_causes():
     slow = AWS.with_rows([replace(AWS.row("s3_get_per_s"), value=20)])
     first, second = limits(a_cell(WAITING, **CUT), slow).split("; ")
     assert "timeout: 9 s" in first and "GET rate: 20 a second" in second

@@ -1,5 +1,5 @@
-"""The model beside what was published: docs/simulate.md says what it says today, and it reaches
-what it should."""
+"""The model compared with the published figures: docs/simulate.md is current, and the model is as
+close as it should be."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tests.drawn import compared
         ("copy_host", 22, 0.15, [0.31, -0.19, -0.16, 0.24]),
     ],
 )
-def test_every_published_mean_is_met_but_for_those_that_are_named(experiment, rows, within, missed):
+def test_every_published_mean_is_met_except_the_named_ones(experiment, rows, within, missed):
     differences = [row.difference for _, table in compared(experiment) for row in table]
     assert len(differences) == rows
     assert [each for each in differences if abs(each) > within] == pytest.approx(missed, abs=0.05)

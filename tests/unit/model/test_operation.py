@@ -1,5 +1,4 @@
-"""One operation: the slowest of what goes on at once, what comes on top, and what it takes of what
-all share."""
+"""One operation: its slowest part, its additional time, and its share of common limits."""
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ GIB, MIB = 2**30, 2**20
 
 
 def drawn(*steps, count=1, cold=False, memory_mb=1769, quota=False, **work):
-    """The operation of these steps, and the seconds of some."""
+    """The operation of these steps, and samples of its seconds."""
     operation, _ = of(Work(steps, **work), memory_mb, AWS, quota)
     return operation, operation.draw(np.random.default_rng(1), count, cold)
 
@@ -54,7 +53,7 @@ THREADS = {"cpu_s": 6.0, "threads": 9}
         ),
     ],
 )
-def test_a_step_lasts_as_long_as_its_slowest_part_and_what_comes_on_top(
+def test_a_step_lasts_as_long_as_its_slowest_part_and_its_additional_time(
     parts, where, expected_s, binds
 ):
     operation, [own_s] = drawn(Step("it", **parts), **where)
@@ -62,7 +61,7 @@ def test_a_step_lasts_as_long_as_its_slowest_part_and_what_comes_on_top(
     assert operation.bottleneck.startswith(binds)
 
 
-def test_a_gibibyte_flows_at_the_bursts_rate_for_as_long_as_there_are_tokens():
+def test_bytes_flow_at_the_burst_rate_while_there_are_tokens():
     # a new environment, half of the bucket refilled, none left
     tokens = np.array([300.0, 150, 0]) * MIB
     expected_s = [0.25 + (1024 - 300) / 75, 0.125 + (1024 - 150) / 75, 1024 / 75]
@@ -76,7 +75,7 @@ def test_a_gibibyte_flows_at_the_bursts_rate_for_as_long_as_there_are_tokens():
     assert np.mean(warm_s < 12) == pytest.approx(refilled, abs=0.05)
 
 
-def test_the_quota_grows_with_memory_from_2_to_10_gb_and_counts_outside_of_a_vpc_only():
+def test_the_quota_grows_with_memory_from_2_to_10_gb_and_applies_only_outside_of_a_vpc():
     known = {
         "network_bytes_per_s": 75e6,
         "quota_2_gb_bytes_per_s": 70e6,
@@ -86,14 +85,13 @@ def test_the_quota_grows_with_memory_from_2_to_10_gb_and_counts_outside_of_a_vpc
     assert {
         mb: network.sustained_bytes_per_s(mb, known, quota=True) for mb in by_memory
     } == by_memory
-    function, vpc = (
-        drawn(Step("it", bytes=GIB), memory_mb=10240, quota=True, network=place)[0].mean_s
-        for place in ("function", "vpc")
-    )
+    step, options = Step("it", bytes=GIB), {"memory_mb": 10240, "quota": True}
+    function = drawn(step, network="function", **options)[0].mean_s
+    vpc = drawn(step, network="vpc", **options)[0].mean_s
     assert vpc > 4 * function
 
 
-def test_what_a_worker_does_again_may_take_less_and_the_spread_is_around_the_same_mean():
+def test_repeated_work_may_take_less_and_the_spread_keeps_the_mean():
     again = Work([Step("again", cpu_s=10.0)], spread=0.1)
     operation, first = drawn(Step("first", cpu_s=30.0), cold=True, repeat=again)
     later, same = (operation.draw(np.random.default_rng(1), 200_000, False) for _ in range(2))
@@ -101,7 +99,7 @@ def test_what_a_worker_does_again_may_take_less_and_the_spread_is_around_the_sam
     assert (later.mean(), later.std()) == (pytest.approx(10, rel=0.002), pytest.approx(1, rel=0.01))
 
 
-def test_what_all_share_is_taken_of_by_the_second():
+def test_shared_limits_are_used_by_the_second():
     _, [limit] = of(Work([Step("it", bytes=1e9)], network="vpc", subnets=2), 1769, AWS)
     assert limit.per_s == (2 * AWS["vpc_bytes_per_s"],)
     # 128 functions in one subnet were measured at 42 to 45 MB/s each.
@@ -109,10 +107,8 @@ def test_what_all_share_is_taken_of_by_the_second():
     progress = limit.per_s[0] / (128 * many.demands[limit.name])
     assert 42 < GIB / many.mean_s * progress / 1e6 < 45
     mounted, [limit] = of(Work([Step("it", mount_bytes=1e9, mount_bytes_per_s=50e6)]), 1769, AWS)
-    assert (limit.per_s, mounted.demands) == (
-        (AWS["efs_bytes_per_s"],),
-        pytest.approx({limit.name: 50e6}),
-    )
+    assert limit.per_s == (AWS["efs_bytes_per_s"],)
+    assert mounted.demands == pytest.approx({limit.name: 50e6})
     steps = [
         Step("on a mount", requests=100, request_s=0.01),
         Step("of S3", requests=10, request_s=0.1, rate="s3_get"),
@@ -120,6 +116,6 @@ def test_what_all_share_is_taken_of_by_the_second():
     assert drawn(*steps)[0].requests_per_s == 10 / 2
 
 
-def test_a_parameter_that_is_missing_is_named():
+def test_a_missing_parameter_is_named():
     with pytest.raises(ParameterError, match="most_vcpus: the model has no such parameter"):
         of(Work([Step("it", bytes=GIB)]), 1769, Parameters([]))

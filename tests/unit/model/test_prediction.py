@@ -1,4 +1,4 @@
-"""What the model says of a cell, how sure it is, and that the same question has the same answer."""
+"""The model's answers about a cell, their ranges, and the same answer to the same question."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ def course(cell, part=1):
     return evaluate(cell, AWS, part=part).course
 
 
-def test_a_trigger_whose_functions_crash_keeps_what_was_measured():
+def test_a_trigger_with_crashing_functions_reaches_the_measured_concurrency():
     def reached(crashing, **how):
         return course(a_cell(concurrency=100, each=40, crashing=crashing, **how)).most_at_once
 
@@ -38,7 +38,7 @@ def test_every_figure_lies_within_its_range_and_the_same_seed_has_the_same_answe
 
 
 @pytest.mark.parametrize("spread", [0.1, 0.6])
-def test_small_floods_that_go_as_the_model_says_lie_in_its_ranges(spread):
+def test_small_floods_that_follow_the_model_lie_in_its_ranges(spread):
     cell, runs = a_cell(each=5, concurrency=1, of_work={"spread": spread}), 200
     known = AWS.with_rows(replace(row, low=row.value, high=row.value) for row in map(AWS.row, AWS))
     intervals = predict(cell, known).ranges
@@ -56,7 +56,7 @@ def test_small_floods_that_go_as_the_model_says_lie_in_its_ranges(spread):
     assert sum(out) <= 0.05 * runs
 
 
-def test_what_is_less_well_known_has_the_wider_range():
+def test_less_certain_figures_have_wider_ranges():
     def width(low, high):
         row = replace(AWS.row("hand_over_s"), low=low, high=high)
         ends = predict(a_cell(concurrency=5), AWS.with_rows([row])).ranges["span_s"]
@@ -65,20 +65,19 @@ def test_what_is_less_well_known_has_the_wider_range():
     assert width(0.001, 5) > 3 * width(0.029, 0.031)
 
 
-def test_after_a_warm_up_nothing_starts_cold_as_far_as_it_reached():
+def test_after_a_warm_up_its_environments_do_not_start_cold():
     cell = a_cell(concurrency=20, each=5)
     colds = [course(replace(cell, warm_up=warm_up)).of_first["count"] for warm_up in (0, 5, 100)]
     assert colds == [20, 15, 0]
 
 
-def test_a_part_of_a_large_flood_goes_as_the_whole_does_and_counts_as_it():
+def test_a_part_of_a_large_flood_behaves_and_counts_as_the_whole():
     cell = a_cell(WAITING, concurrency=1000, each=20, **polled(50, 100))
     assert enough(cell) == 0.25
     whole, part = (vars(course(cell, share)) for share in (1, 0.25))
     names = ("avg_s", "time_to_n_s", "share_at_n", "drain_s")
-    assert {name: part[name] for name in names} == pytest.approx(
-        {name: whole[name] for name in names}, rel=0.05
-    )
+    expected = {name: whole[name] for name in names}
+    assert {name: part[name] for name in names} == pytest.approx(expected, rel=0.05)
     lost = a_cell(concurrency=200, each=4, timeout_s=9.0, **polled(50, 100))
     part = course(lost, 0.25)
     assert (part.dead_lettered, part.most_at_once) == (800, 200)
@@ -86,7 +85,7 @@ def test_a_part_of_a_large_flood_goes_as_the_whole_does_and_counts_as_it():
 
 
 @pytest.mark.parametrize("n", [455, 500, 777])
-def test_a_part_of_a_flood_reaches_its_n_as_the_whole_does(n):
+def test_a_part_of_a_flood_reaches_n_as_the_whole_does(n):
     for each in range(7, 50):
         cell = a_cell(concurrency=n, account_concurrency=n, each=each)
         part = part_of(flood_of(cell, Work([]), AWS), enough(cell))

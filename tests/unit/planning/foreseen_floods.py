@@ -1,4 +1,4 @@
-"""Floods whose seconds are given, so that what is made of them can be summed up by hand."""
+"""Floods with given seconds, so that sums over them can be done by hand."""
 
 from types import SimpleNamespace
 
@@ -8,8 +8,8 @@ from stampede.planning import predicting
 
 
 def each_takes(monkeypatch: pytest.MonkeyPatch, one_s: float) -> None:
-    """Every operation takes so many seconds, N run at once from the first moment on, nothing is
-    lost, and a new environment starts in one second."""
+    """Make every operation take `one_s` seconds, with N at once from the start, no losses, and cold
+    starts of one second."""
 
     def expected(question: predicting.Question) -> SimpleNamespace:
         done, n = question.scenario.messages, question.scenario.concurrency

@@ -1,5 +1,4 @@
-"""What a sweep costs and how long it takes, against sums done by hand from the published setup and
-the prices."""
+"""The cost and duration of a sweep, against sums by hand from the published setup and prices."""
 
 import json
 
@@ -20,7 +19,7 @@ SMALL = "concurrency_value=10 memory_size=1024"
 
 @pytest.fixture(autouse=True)
 def floods(monkeypatch):
-    """Operations of ONE_S each; what the model makes of them stands in test_predicting."""
+    """Floods of operations of ONE_S each; test_predicting tests the model itself."""
     each_takes(monkeypatch, ONE_S)
 
 
@@ -36,7 +35,7 @@ def quantity(estimated):
     return {item.what: item.quantity for item in estimated.items}
 
 
-def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
+def test_the_published_matrix_costs_and_takes_the_sums_by_hand():
     downloads, environments = 10 * 666, 666  # at each memory size
     seconds = downloads * ONE_S + environments  # one cold start of a second for each function
     by_hand = {
@@ -53,10 +52,9 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
     }
     estimated = estimate()
     assert {what: usd(estimated)[what] for what in by_hand} == pytest.approx(by_hand)
-    # The rest is storage for 43 minutes, polls of an empty queue, and scans: about a tenth of a
-    # cent.
+    # The rest is storage for 43 minutes, polls of an empty queue, and scans: about 0.1 cent.
     assert 0 < estimated.total_usd - sum(by_hand.values()) < 0.002
-    # Ten downloads for each of N, all N at once; and what stands around them.
+    # Ten downloads for each of N, all N at once, and the time around them.
     assert estimated.total_s == pytest.approx(2 * 6 * (10 * ONE_S + 30 + 15) + 60 + 1024 / 12 + 180)
 
 
@@ -70,19 +68,17 @@ def test_the_published_matrix_costs_and_takes_what_a_sum_by_hand_says():
         ([10, 65_536], 10 * 6 + 150 + 100),
     ],
 )
-def test_sqs_bills_each_64_kb_of_what_is_sent_and_received(sizes, requests):
+def test_sqs_bills_each_64_kb_sent_and_received(sizes, requests):
     text = json.dumps([{"payload": "x" * size, "weight": 1} for size in sizes])
     given = Given(message_bytes=Payloads.of_text(text).message_bytes() if sizes else ())
-    assert (
-        quantity(estimate(SMALL, "function", given, each=10))["send, receive, delete"] == requests
-    )
+    estimated = estimate(SMALL, "function", given, each=10)
+    assert quantity(estimated)["send, receive, delete"] == requests
 
 
-def test_an_invocation_takes_a_full_batch_which_is_received_and_deleted_ten_at_a_time():
+def test_an_invocation_takes_a_full_batch_received_and_deleted_ten_at_a_time():
     settings = f"{SMALL} batching_window_s=1 batch_size="
-    alone, batched = (
-        quantity(estimate(f"{settings}{size}", "function", each=4)) for size in (1, 25)
-    )
+    alone = quantity(estimate(f"{settings}1", "function", each=4))
+    batched = quantity(estimate(f"{settings}25", "function", each=4))
     assert alone["requests"] == batched["requests"] == 40
     assert alone["compute, x86_64"] == batched["compute, x86_64"]
     assert batched["send, receive, delete"] == 100 + 2 * 100
@@ -94,7 +90,7 @@ def test_the_wait_at_the_start_barrier_is_billed():
     assert waited["compute, x86_64"] - plain["compute, x86_64"] == pytest.approx(10 * 666 * (1 + 2))
 
 
-def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
+def test_an_item_without_a_price_in_its_region_is_named_and_priced_as_in_us_east_1():
     assert "eu-central-1 or else us-east-1" in estimate("region=eu-central-1").parts()
     tokyo = estimate("region=ap-northeast-1")
     assert usd(tokyo)["GET and HEAD"] == pytest.approx(2 * 6660 * 129 * 0.00000037)
@@ -103,7 +99,7 @@ def test_what_a_region_has_no_price_for_is_named_and_priced_as_in_us_east_1():
     assert "lambda_request" in elsewhere and "s3_get" not in elsewhere
 
 
-def test_the_price_of_a_day_is_the_last_that_was_known_then():
+def test_the_price_of_a_day_is_the_last_known_price():
     puts = {None: 0.00000113, "2025-06-01": 0.00000113, "2023-12": 0.0000025, "2023-10": None}
     assert {day: read_prices(day=day)["express_put"].usd for day in puts} == puts
     # What is above 512 KB in a request was what these were asked for until April 2025.
@@ -113,27 +109,25 @@ def test_the_price_of_a_day_is_the_last_that_was_known_then():
         assert price.source and bool(price.as_of) == (price.usd is not None)
 
 
-def test_a_budget_below_the_estimate_is_refused_and_none_is_promised_where_a_price_is_unknown():
+def test_a_budget_below_the_estimate_or_with_an_unknown_price_is_refused():
     with pytest.raises(UsageError, match=r"^--budget-usd 5: .*5\.15 USD .*raise --budget-usd"):
         check_budget(estimate(), 5.0)
     check_budget(estimate(), 6.0)
     check_budget(estimate(), None)
     unpriced = estimate("instance_type=c7i.8xlarge parallel_limit=100", "copy_host")
     [hosts] = unpriced.unpriced
-    assert (hosts.usd, hosts.price) == (
-        None,
-        "ec2_hour:c7i.8xlarge",
-    ) and "c7i.8xlarge" in unpriced.sentences()[-1]
+    assert (hosts.usd, hosts.price) == (None, "ec2_hour:c7i.8xlarge")
+    assert "c7i.8xlarge" in unpriced.sentences()[-1]
     with pytest.raises(UsageError, match=r"can't be guaranteed.*c7i\.8xlarge"):
         check_budget(unpriced, 1000.0)
 
 
-def test_the_polls_of_provisioned_pollers_are_billed_as_the_most_there_can_be():
+def test_the_polls_of_provisioned_pollers_are_billed_at_their_maximum():
     polled = estimate(
         "memory_size=1024 concurrency_value=100 provisioned_pollers=null,{minimum=2,maximum=10}"
     )
     [polled_s] = [seconds for name, seconds in polled.cells_s.items() if "minimum" in name]
-    # Ten pollers, ten polls a second each, while their own cell runs and around the sweep.
+    # Ten pollers with ten polls a second each, during their cell and around the sweep.
     pollers_s = 10 * (polled_s + polled.around_s)
     assert quantity(polled)["provisioned pollers, at most"] == pytest.approx(10 * pollers_s)
     assert quantity(polled)["provisioned pollers"] == pytest.approx(pollers_s / 3600)

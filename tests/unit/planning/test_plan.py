@@ -1,4 +1,4 @@
-"""The plan of a sweep is decided by its options alone."""
+"""A sweep's plan depends only on its options."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ def of_cells(sweep_plan, name):
 
 
 @given(seed=st.integers(0, 10**6), repeats=st.integers(1, 3))
-def test_without_axes_of_the_work_order_cells_and_repeats_are_shuffled_one_by_one(seed, repeats):
+def test_without_axes_of_the_work_order_all_cells_and_repeats_are_shuffled(seed, repeats):
     names = [
         f"memory_size={memory},concurrency_value={n}" + (f",repeat={repeat}" if repeats > 1 else "")
         for repeat in range(1, repeats + 1)
@@ -38,20 +38,18 @@ def test_without_axes_of_the_work_order_cells_and_repeats_are_shuffled_one_by_on
 
 
 def as_stored(sweep_plan):
-    """The plan as a run.json has it, read again."""
+    """The plan, written to run.json and read back."""
     cells = [cell.as_json() for cell in sweep_plan.cells]
     stored = {"experiment": sweep_plan.experiment, "plan": sweep_plan.as_dict(), "cells": cells}
     return Plan.from_run(json.loads(json.dumps(stored)))
 
 
-def test_a_stored_plan_comes_back_as_it_was_and_a_value_of_another_kind_is_damage():
+def test_a_stored_plan_is_read_back_unchanged_and_a_value_of_another_type_is_damage():
     sweep_plan = plan(
         "memory_size=512,1024", repeats=2, seed=7, start_barrier_s=5.0, warm_up_per_concurrency=1
     )
-    stored, rounds = (
-        as_stored(sweep_plan),
-        with_rounds(plan("concurrency_value=1", "reads", repeats=2)),
-    )
+    stored = as_stored(sweep_plan)
+    rounds = with_rounds(plan("concurrency_value=1", "reads", repeats=2))
     assert stored == sweep_plan and as_stored(rounds).blocks() == rounds.blocks()
     assert [vars(cell) for cell in stored.cells] == [vars(cell) for cell in sweep_plan.cells]
     express = plan(experiment="express", target="local")
@@ -61,11 +59,11 @@ def test_a_stored_plan_comes_back_as_it_was_and_a_value_of_another_kind_is_damag
         as_stored(replace(express, cells=(changed,)))
 
 
-def test_a_cell_sets_what_terraform_would_set_otherwise():
+def test_a_cell_sets_only_values_that_differ_from_those_of_terraform():
     sweep_plan = plan("memory_size=512 concurrency_value=1")
     [cell] = sweep_plan.cells
     wanted = sweep_plan.variables(cell, DEFAULTS)
-    # What null means is set, and a default isn't repeated.
+    # The meaning of null is set, and a default isn't repeated.
     assert (wanted["concurrency_value"], wanted["timeout_s"], "prefix" in wanted) == (1, 60, False)
     others = infra_defaults({"TF_VAR_prefix": "mine"})
     assert sweep_plan.variables(cell, others)["prefix"] == "stampede"
@@ -79,15 +77,13 @@ def test_a_cell_sets_what_terraform_would_set_otherwise():
         ("", {"TF_VAR_sink": "discard"}, {"discard"}),
     ],
 )
-def test_what_is_controlled_is_set_in_every_cell_and_where_it_is_set_already_it_stays(
-    more, environment, sinks
-):
+def test_a_controlled_value_is_added_to_every_cell_that_does_not_set_it(more, environment, sinks):
     compared = plan(f"method=stream,ranges {more}", defaults=infra_defaults(environment))
     assert of_cells(compared, "sink") == sinks
     assert {compared.variables(cell, DEFAULTS)["sink"] for cell in compared.cells} == sinks
 
 
-def test_what_only_null_stands_for_and_what_hosts_do_not_read_are_no_values_for_terraform():
+def test_terraform_gets_no_values_that_null_stands_for_or_that_hosts_do_not_read():
     for experiment, settings in {"filesystem": "storage=efs", "copy_host": ""}.items():
         sweep_plan = plan(settings, experiment, defaults=DEFAULTS)
         for cell in sweep_plan.cells:
@@ -119,7 +115,7 @@ def test_what_only_null_stands_for_and_what_hosts_do_not_read_are_no_values_for_
             "+ batching_window_s = 200, got 199",
         ),
         ("function", "package=/a/mine,/b/mine", "package=mine"),
-        # What every cell that is left has pinned takes no other value.
+        # A value that every remaining cell pins can't be set.
         ("express", "operation=count parallel_limit=1,8", "always 1"),
     ],
 )
@@ -136,7 +132,7 @@ def test_a_wrong_setting_is_refused_with_the_fix(experiment, settings, words):
         ("maximum_concurrency", 1, "*.tfvars file of infra/; for one function"),
     ],
 )
-def test_what_the_surroundings_of_infra_set_is_held_to_the_same_rules(name, value, words):
+def test_values_from_the_environment_and_files_obey_the_same_rules(name, value, words):
     with pytest.raises(UsageError, match=rf"^{name}: ") as refusal:
         plan(defaults=DEFAULTS | {name: value})
     assert words in str(refusal.value)
@@ -149,7 +145,7 @@ def test_messages_and_warm_ups_fill_the_batches_of_n_functions():
     assert {(cell.invocations, cell.warm_up_invocations) for cell in cells} == {(12, 8)}
 
 
-def test_null_and_an_object_are_values_and_quotes_hold_a_text_together():
+def test_null_and_objects_are_values_and_quotes_keep_a_text_whole():
     cells = plan(
         'provisioned_pollers=null,{minimum=2,maximum=20} experiment_tag="a,b",c concurrency_value=1'
     ).cells
@@ -166,8 +162,8 @@ def test_a_plan_names_a_package_by_its_last_part_and_terraform_gets_its_path(tmp
     assert named == {name: str(tmp_path / name) for name in ("mine", "other")}
 
 
-# Axes of the work order, and a matrix of three products: one, one with more memories at 30 threads,
-# and one with another data set.
+# Axes of the work order, and a matrix of three products: a plain one, one with more memory sizes at
+# 30 threads, and one with another data set.
 
 TEXTS = ("large", "small")
 PRODUCTS = Matrix(
@@ -231,17 +227,15 @@ ALL = FIRST | SECOND | THIRD
         ),
     ],
 )
-def test_a_text_tells_products_apart_and_a_number_is_set_in_all_that_have_not_pinned_it(
-    setting, wanted
-):
+def test_a_text_selects_products_and_a_number_is_set_in_all_that_do_not_pin_it(setting, wanted):
     names = ("dataset", "threads", "memory_size", "concurrency_value")
     combinations = [
         tuple(cell.values[name] for name in names) for cell in plan(setting, "several").cells
     ]
-    assert sorted(combinations) == sorted(wanted)  # what stands in two products is one cell
+    assert sorted(combinations) == sorted(wanted)  # a cell of two products comes once
 
 
-def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_cell():
+def test_an_unset_value_is_derived_from_the_others_and_is_no_part_of_the_cells_name():
     sweep_plan = plan(experiment="several")
     for cell in sweep_plan.cells:
         passes = cell.values["memory_size"] // 512
@@ -251,7 +245,7 @@ def test_what_nobody_set_is_filled_from_the_other_values_of_a_cell_and_names_no_
     assert of_cells(plan("passes=7", "several"), "passes") == {7}
 
 
-def test_where_the_stack_stays_as_it_is_no_time_is_counted_for_an_apply():
+def test_an_unchanged_stack_takes_no_time_for_an_apply():
     shared = [demand for demand in demands(plan(experiment="reads")) if demand.memory_mb == 1024]
     seconds = {demand.applies: durations.cell_s(demand, "aws") for demand in shared}
     assert [demand.applies for demand in shared] == [True, *[False] * 3]

@@ -1,4 +1,4 @@
-"""What the model says of a plan's cells, and what cost and duration take from that."""
+"""The model's predictions for a plan's cells, and their use in cost and duration."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def foreseen_cell(settings, **options):
     return cell
 
 
-def test_the_same_question_has_one_answer_and_what_decides_another_makes_another_question():
+def test_the_same_question_has_one_answer_and_any_relevant_change_is_a_new_question():
     known = parameters_of(DOWNLOAD)
     slower = known.with_rows(
         [replace(known.row("network_bytes_per_s"), value=3e7, low=3e7, high=3e7)]
@@ -58,7 +58,7 @@ def test_the_same_question_has_one_answer_and_what_decides_another_makes_another
     assert base.varied(messages=6) == question(each=3)
 
 
-def test_what_the_checks_of_the_experiment_refuse_is_not_asked_but_what_is_not_built_yet_is(
+def test_a_plan_that_the_checks_refuse_is_not_predicted_but_an_unbuilt_one_is(
     monkeypatch, tmp_path
 ):
     with pytest.raises(UsageError, match="ephemeral_storage_mb"):
@@ -71,7 +71,7 @@ def test_what_the_checks_of_the_experiment_refuse_is_not_asked_but_what_is_not_b
     refuse(go)
 
 
-def test_more_than_an_account_can_reserve_is_not_asked():
+def test_more_concurrency_than_an_account_can_reserve_is_not_predicted():
     refuse(download("concurrency_value=500"), Given(account_concurrency=600))
     with pytest.raises(UsageError, match="500 can be reserved"):
         refuse(download("concurrency_value=501"), Given(account_concurrency=600))
@@ -84,34 +84,27 @@ def test_more_functions_at_once_have_a_ramp_and_provisioned_pollers_shorten_it()
 
 
 def test_a_warm_up_is_a_flood_of_its_own():
-    plain, warmed = (
-        foreseen_cell("concurrency_value=5", warm_up_per_concurrency=count) for count in (0, 2)
-    )
-    # Ten messages more; and those that are measured start warm.
+    plain = foreseen_cell("concurrency_value=5", warm_up_per_concurrency=0)
+    warmed = foreseen_cell("concurrency_value=5", warm_up_per_concurrency=2)
+    # Ten more messages, and the measured ones start warm.
     assert warmed.floods_s == pytest.approx(2 * plain.floods_s, rel=0.05)
     assert warmed.working_s == pytest.approx(2 * plain.working_s, rel=0.05)
-    assert warmed.operations == 2 * plain.operations == 20, "of which each is billed as a request"
+    assert warmed.operations == 2 * plain.operations == 20, "each is billed as a request"
 
 
-def test_what_is_cut_off_at_the_time_limit_is_billed_for_every_attempt():
-    cut, whole = (
-        foreseen_cell("concurrency_value=1 timeout_s=5"),
-        foreseen_cell("concurrency_value=1"),
-    )
+def test_every_attempt_that_times_out_is_billed():
+    cut = foreseen_cell("concurrency_value=1 timeout_s=5")
+    whole = foreseen_cell("concurrency_value=1")
     assert cut.longest_s == pytest.approx(whole.longest_s)
     assert cut.working_s == 2 * 5 * 5  # two messages, five attempts each
     assert whole.working_s < 2 * whole.longest_s < whole.floods_s + whole.longest_s
 
 
-def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at_most(
-    tmp_path, monkeypatch
-):
+def test_cells_of_unknown_duration_cost_at_most_their_time_limit(tmp_path, monkeypatch):
     (tmp_path / "app.py").write_text("def handler(event, context): ...")
     settings = "concurrency_value=1 memory_size=1024 timeout_s=7"
-    own, example = (
-        plan(f"{settings}{package}", "function", each=10)
-        for package in (f" package={tmp_path}", "")
-    )
+    own = plan(f"{settings} package={tmp_path}", "function", each=10)
+    example = plan(settings, "function", each=10)
     [cell], [example_cell] = foreseen(own), foreseen(example)
     assert example_cell.is_foreseen and not cell.is_foreseen and cell.working_s == 70
     predictions, why_not = predicted(own)
@@ -128,7 +121,7 @@ def test_cells_of_which_nobody_knows_how_long_they_take_cost_their_time_limit_at
         check_budget(cost.estimate(plan(experiment="copy_host")), 5)
 
 
-def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
+def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_on_this_machine():
     here = download("object_size_mb=8 concurrency_value=2", target="local")
     [local], [aws] = on_this_machine(here), foreseen(here)
     estimated = cost.estimate(here)
@@ -142,9 +135,8 @@ def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_here():
 
 def test_a_round_of_several_at_once_is_a_flood_of_its_own():
     made = plan("dataset=small threads=1,30 concurrency_value=4", "filesystem", "local", each=10)
-    whole, rounds = (
-        prediction(next(questions(with_rounds(made, count)))[1], False) for count in (1, None)
-    )
+    whole = prediction(next(questions(with_rounds(made, 1)))[1], False)
+    rounds = prediction(next(questions(with_rounds(made, None)))[1], False)
     assert (rounds.count, rounds.avg_s) == (40, whole.avg_s)
     assert rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
     assert rounds.span_s > 0.8 * whole.span_s

@@ -1,5 +1,4 @@
-"""Cells that share a stack run in rounds: shuffled, each with its share, and whole again after a
-kill."""
+"""Cells that share a stack run in shuffled rounds, each with its share, also after a kill."""
 
 import json
 from collections import Counter
@@ -41,14 +40,14 @@ def in_rounds(settings="", experiment="reads", asked=None, **options):
     [
         (1, 10, None, 10),  # as many as messages
         (4, 10, None, 5),
-        (4, 3, None, 3),  # no share is smaller than N
+        (4, 3, None, 3),  # a share is at least N
         (4, 10, 7, 7),
         (4, 10, 100, 10),
         (4, 1, None, 1),
         (1, 10, 1, 1),
     ],
 )
-def test_there_are_as_many_rounds_as_messages_at_n_1_and_five_else(n, each, asked, rounds):
+def test_there_are_five_rounds_or_at_n_1_as_many_as_messages(n, each, asked, rounds):
     assert {cell.rounds for cell in in_rounds(f"{TWO_CELLS}{n}", asked=asked, each=each).cells} == {
         rounds
     }
@@ -75,15 +74,14 @@ def test_the_shares_of_a_cell_are_its_messages_and_differ_by_one_at_most(rounds,
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
+def test_the_seed_decides_the_order_of_each_round():
     def orders(seed):
         made = in_rounds(
             "memory_size=1024 dataset=large concurrency_value=1 threads=1,2,3,4", seed=seed
         )
         [block] = made.blocks()
-        return [
-            tuple(cell.name for cell in made.in_round(block, number)) for number in range(1, 11)
-        ]
+        rounds = [made.in_round(block, number) for number in range(1, 11)]
+        return [tuple(cell.name for cell in cells) for cells in rounds]
 
     first = orders(1)
     assert first == orders(1) != orders(2)
@@ -95,8 +93,8 @@ def test_each_round_has_an_order_of_its_own_which_the_seed_decides():
 
 @pytest.fixture
 def sweep(aws, folder, monkeypatch):
-    """Runs the sweep of two cells of one stack; `happen(aws, body)` says what becomes of a
-    message."""
+    """A function that runs a sweep of two cells of one stack; `happen(aws, body)` decides what
+    becomes of a message."""
     make, sent = sweeps_of(aws, folder, monkeypatch), []
     aws.outputs["visibility_timeout_s"] = 5400
 
@@ -113,7 +111,7 @@ def sweep(aws, folder, monkeypatch):
 
 
 def end(aws, body, status="ok", after_s=1.0, seen_after_s=None, **more):
-    """A message is at work for so long, and leaves its line."""
+    """Let a message work for `after_s` seconds and log its line."""
     own = {
         name: body[name]
         for name in ("cell", "threads", "dataset", "round", "warm_up")
@@ -126,18 +124,14 @@ def end(aws, body, status="ok", after_s=1.0, seen_after_s=None, **more):
 
 
 def accounts(folder, *names):
-    return [
-        tuple(account[name] for name in names) for account in folder.read_json("accounting.json")
-    ]
+    stored = folder.read_json("accounting.json")
+    return [tuple(account[name] for name in names) for account in stored]
 
 
-def test_after_the_warm_ups_every_round_has_a_share_of_both_cells_and_begins_when_the_last_is_done(
-    sweep, folder
-):
+def test_after_the_warm_ups_the_rounds_with_shares_of_both_cells_follow_each_other(sweep, folder):
     sent = sweep(end, warm_up_per_concurrency=2)
-    assert [number for number, *_ in sent] == [None] * 4 + [
-        number for number in range(1, 7) for _ in range(2)
-    ]
+    two_each = [number for number in range(1, 7) for _ in range(2)]
+    assert [number for number, *_ in sent] == [None] * 4 + two_each
     rounds = sent[4:]
     assert Counter(threads for _, threads, *_ in rounds) == {1: 6, 30: 6}
     assert {threads for _, threads, *_ in rounds[::2]} == {1, 30}, "the order isn't shuffled"
@@ -150,7 +144,7 @@ def test_after_the_warm_ups_every_round_has_a_share_of_both_cells_and_begins_whe
     }
 
 
-def test_a_cell_that_fails_in_all_rounds_so_far_ends_the_sweep_between_two_of_them(sweep, aws):
+def test_a_cell_that_failed_in_all_rounds_so_far_ends_the_sweep_after_a_round(sweep, aws):
     with pytest.raises(RunError, match="no message succeeded in 2 cells"):
         sweep(lambda aws, body: end(aws, body, "error"), each=20)
     assert aws.now_s < 200
@@ -172,13 +166,13 @@ def crashes(aws, body):
 @pytest.mark.parametrize(
     ("happen", "longest_s", "succeeded"),
     [
-        (is_late, range(100), 12),  # its line comes after 500 s
+        (is_late, range(100), 12),  # its line is 500 s late
         # it is delivered again in another cell's round, and counted in its own
         (fails_once, range(5), 12),
-        (crashes, range(150, 300), 11),  # one timeout, and the block ends with it unanswered
+        (crashes, range(150, 300), 11),  # one timeout, then the block ends without an answer
     ],
 )
-def test_no_round_waits_for_all_late_lines_or_another_attempt_and_for_a_crash_one_timeout(
+def test_no_round_waits_for_late_lines_or_retries_and_a_crash_costs_one_timeout(
     sweep, folder, happen, longest_s, succeeded
 ):
     sent = sweep(
@@ -195,7 +189,7 @@ def test_no_round_waits_for_all_late_lines_or_another_attempt_and_for_a_crash_on
     assert len(folder.read_json("run.json")["cells"]) == 2
 
 
-def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_off_runs_again(
+def test_after_a_kill_finished_rounds_stay_and_the_interrupted_round_runs_again(
     sweep, aws, folder, capsys
 ):
     def die_in_round_4(aws, body):
@@ -217,7 +211,7 @@ def test_after_a_kill_the_rounds_that_were_done_stay_and_the_one_that_was_cut_of
     assert {*rounds_of.values()} == {1} and len(rounds_of) == 12
 
 
-def test_what_floods_sent_that_were_killed_before_their_first_answer_is_left_out(
+def test_messages_of_a_flood_that_was_killed_before_its_first_answer_are_left_out(
     sweep, aws, folder, monkeypatch
 ):
     send, lost, purged = flood.send, [], []
@@ -237,14 +231,14 @@ def test_what_floods_sent_that_were_killed_before_their_first_answer_is_left_out
             killing.setattr(flood, "send", die_in_round_2)
             sweep(end)
     sweep(end)
-    assert purged == ["queue"] * 2, "the rest of it would run beside the new messages"
+    assert purged == ["queue"] * 2, "its other messages would run with the new ones"
     assert len({*lost}) == 2, "a number was used twice"
     assert not {*lost} & {(row["cell"], row["seq"]) for row in folder.rows("sent.jsonl")}
     assert len([*folder.rows("records.jsonl")]) == 2 * 6
     assert accounts(folder, "sent", "duplicates", "unexpected") == [(6, 0, 0)] * 2
 
 
-def test_a_message_that_sqs_refuses_ends_the_sweep_after_its_round(sweep, monkeypatch):
+def test_a_message_that_sqs_refuses_ends_the_sweep_after_the_round(sweep, monkeypatch):
     send = flood.send
     answers = {
         "1 of 2": lambda *asked: replace(send(*asked), failed=1, reason="no"),

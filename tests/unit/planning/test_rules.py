@@ -1,4 +1,4 @@
-"""What a plan's cells may not be: rules of Lambda, of SQS and of S3."""
+"""Rules of Lambda, SQS and S3 that a plan's cells must obey."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tests.unit.plans import plan
 
 
 def cell(settings="", experiment="download", longest_s=13.24, barrier_s=0.0):
-    """The first cell of a plan on AWS, of which one operation takes so long."""
+    """The first cell of a plan on AWS, whose longest operation takes `longest_s`."""
     return replace(demands(plan(settings, experiment))[0], longest_s=longest_s, barrier_s=barrier_s)
 
 
@@ -26,7 +26,7 @@ MANIFEST = "from_manifest=true object_count=5000000 parallel_limit=100"
 @pytest.mark.parametrize(
     ("demand", "status", "words"),
     [
-        (cell("timeout_s=60", longest_s=0.0), OK, ""),  # nobody knows
+        (cell("timeout_s=60", longest_s=0.0), OK, ""),  # unknown
         (cell("timeout_s=17"), WARNING, "13.2 s for one download"),
         (cell("timeout_s=16"), PROBLEM, "--set timeout_s=34"),
         (cell(barrier_s=50.0), PROBLEM, "50 s at the start barrier"),
@@ -36,7 +36,7 @@ MANIFEST = "from_manifest=true object_count=5000000 parallel_limit=100"
         (host(12 * 3600), PROBLEM, "SQS holds a message"),
     ],
 )
-def test_one_operation_has_to_end_before_its_time_limit(demand, status, words):
+def test_an_operation_must_end_before_its_time_limit(demand, status, words):
     finding = rules.time_limit([cell("timeout_s=900"), demand], "download")
     assert finding.status == status and words in finding.sentence
     assert demand.barrier_s or rules.time_limit([demand], "download", "local").status == OK
@@ -63,16 +63,15 @@ def test_a_barrier_that_leaves_the_function_no_time_is_a_problem_everywhere():
         ((60, 50), 500, PROBLEM),
     ],
 )
-def test_the_trigger_has_to_reach_n_and_pollers_that_would_do_are_named(pollers, n, status):
+def test_the_trigger_must_reach_n_and_enough_pollers_are_suggested(pollers, n, status):
     n_at_once = f"concurrency_value={n} "
     polled = pollers and "provisioned_pollers={{minimum={},maximum={}}}".format(*pollers)
     demand = cell(n_at_once + (polled or ""))
     finding = rules.trigger([cell(), demand])
     assert finding.status == status
     if pollers and status != OK:
-        assert (
-            rules.trigger([cell(n_at_once + finding.way_out.partition("--set ")[2])]).status == OK
-        )
+        suggested = finding.way_out.partition("--set ")[2]
+        assert rules.trigger([cell(n_at_once + suggested)]).status == OK
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What to type next, after an interruption or in a folder of one's own."""
+"""The commands to type next, after an interruption or in another folder."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from tests.unit.plans import plan
 
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
-    """A local run in a folder that isn't the default, without any message; its stack is gone."""
+    """A local run without messages in a folder that isn't the default; its stack is gone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ministack, "running", lambda _: None)
     made = RunFolder.create(tmp_path / "my runs", "r")
@@ -22,7 +22,7 @@ def folder(monkeypatch, tmp_path):
     return made
 
 
-def test_an_emulator_that_hangs_isn_t_taken_for_a_running_one(monkeypatch, capsys):
+def test_a_hanging_emulator_does_not_count_as_running(monkeypatch, capsys):
     hung = SimpleNamespace(pid=7, endpoint_url="http://e", log_file="e.log", answers=lambda: False)
     monkeypatch.setattr(ministack, "running", lambda _: hung)
     assert main(["emulator", "start"]) == 2
@@ -33,7 +33,7 @@ def test_an_emulator_that_hangs_isn_t_taken_for_a_running_one(monkeypatch, capsy
     "end", [KeyboardInterrupt(), OSError(28, "No space left on device"), RunError("no report")]
 )
 @pytest.mark.parametrize("done", [1, 2])
-def test_a_sweep_that_ends_early_names_what_goes_on_with_it(folder, done, end):
+def test_a_sweep_that_ends_early_names_the_commands_that_continue_it(folder, done, end):
     folder.write_json("run.json", {"finished": {str(number): {} for number in range(done)}})
     two, end.__notes__ = plan("memory_size=1024 concurrency_value=1,2", target="local"), []
     with pytest.raises(type(end)), sweep._saying_how_to_go_on(two, folder):

@@ -1,4 +1,4 @@
-# The embedded AWS speaks plain HTTP, on loopback only, and does enforce the policy: TLS or loopback, then.
+# The embedded AWS enforces the policy but uses plain HTTP, on loopback only: require TLS or loopback.
 locals {
   without_tls = {
     Bool         = { "aws:SecureTransport" = "false" }
@@ -6,7 +6,7 @@ locals {
   }
 }
 
-# The provider waits 55 s for this rule to spread, and no part of an upload outlives the emulator anyway.
+# The provider would wait 55 s for this rule, and parts of uploads end with the emulator anyway.
 resource "aws_s3_bucket_lifecycle_configuration" "data" {
   count = 0
 }

@@ -1,5 +1,5 @@
-# No emulator has directory buckets, so a general bucket stands in. Its name is a plain one: by the ending --x-s3 clients would ask
-# for a session. This file is in the place of the module's own.
+# No emulator has directory buckets, so a general purpose bucket stands in, with a plain name: for the suffix --x-s3, clients would
+# ask for a session. This file replaces the module's own.
 module "stand_in" {
   source = "../bucket"
 
@@ -11,7 +11,7 @@ locals {
   name = "${replace(var.name, "/(-[0-9]{12})?--.*$/", "")}-stand-in-${var.account_id}-${var.region}"
   arn  = "arn:${var.partition}:s3:::${local.name}"
 
-  # What a session of that mode may ask of us.
+  # The permissions of a session's mode.
   session_actions = {
     ReadOnly  = ["s3:GetObject", "s3:ListBucket"]
     ReadWrite = ["s3:GetObject", "s3:ListBucket", "s3:PutObject"]

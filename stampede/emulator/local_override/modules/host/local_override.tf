@@ -1,6 +1,6 @@
-# The embedded AWS keeps an instance and starts nothing: the program runs as a process of this machine. Of an instance it loses the
-# subnet and the group when the public address is named beside them, and doesn't give back the metadata's options nor the disk's
-# encryption, so that every plan would want those again.
+# The embedded AWS has instances but starts nothing: the program runs as a local process. It loses an instance's subnet and group
+# if the public address is set with them, and doesn't return the metadata options and the disk's encryption, so every plan would
+# set those again.
 resource "aws_instance" "host" {
   associate_public_ip_address = null
 
@@ -9,7 +9,7 @@ resource "aws_instance" "host" {
   }
 }
 
-# The embedded AWS checks writing to a stream against the name of its group; AWS against that of the stream.
+# For writes to a stream, the embedded AWS checks the ARN of the group, and AWS that of the stream.
 locals {
   log_streams = aws_cloudwatch_log_group.host.arn
 }

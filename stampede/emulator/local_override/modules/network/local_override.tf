@@ -1,5 +1,5 @@
-# What the embedded AWS takes and doesn't give back, so that every plan would want it again: an endpoint's policy, and a rule
-# by prefix list.
+# The embedded AWS accepts but doesn't return an endpoint's policy and a rule with a prefix list, so every plan would set them
+# again.
 resource "aws_vpc_endpoint" "s3" {
   policy = null
 }
@@ -8,7 +8,7 @@ resource "aws_vpc_security_group_egress_rule" "to_s3" {
   count = 0
 }
 
-# A general bucket stands in for the directory bucket, and is reached as such.
+# A general purpose bucket stands in for the directory bucket.
 resource "aws_vpc_endpoint" "s3express" {
   count = 0
 }

@@ -1,4 +1,4 @@
-# The embedded AWS speaks plain HTTP, on loopback only, and does enforce the policy: TLS or loopback, then.
+# The embedded AWS enforces the policy but uses plain HTTP, on loopback only: require TLS or loopback.
 locals {
   without_tls = {
     Bool         = { "aws:SecureTransport" = "false" }
@@ -6,8 +6,8 @@ locals {
   }
 }
 
-# The provider waits 25 s for the redrive policy to spread, after the 25 s for the queue. The embedded AWS takes it with the
-# queue, before there is a queue for dead letters; AWS doesn't.
+# The provider would wait 25 s for the redrive policy, after 25 s for the queue. Unlike AWS, the embedded AWS accepts it with the
+# queue, before the dead-letter queue exists.
 resource "aws_sqs_queue" "work" {
   redrive_policy = jsonencode({
     deadLetterTargetArn = local.dead_letter_arn

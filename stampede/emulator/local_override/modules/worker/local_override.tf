@@ -1,5 +1,5 @@
-# The embedded AWS takes file systems and mounts none: a folder beside the copy of infra/ stands in for whatever would be
-# mounted (stampede/emulator/stack.py makes it).
+# The embedded AWS has file systems but mounts none: a folder next to the copy of infra/ stands in for any mount
+# (stampede/emulator/stack.py makes it).
 resource "aws_lambda_function" "worker" {
   environment {
     variables = {
