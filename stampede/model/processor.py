@@ -1,5 +1,5 @@
-"""The processors of a function: a share of vCPUs by its memory, of which a client may not be able
-to use all."""
+"""A function's processors: a share of vCPUs by memory, of which a client may be unable to use
+all."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 
 def vcpus(memory_mb: float, parameters: Mapping[str, float]) -> float:
-    """The vCPUs of a function: proportional to its memory, one at 1,769 MB, six at most (Lambda
-    guide, configuration-memory)."""
+    """A function's vCPUs: proportional to its memory, one at 1,769 MB, at most six (Lambda guide,
+    configuration-memory)."""
     return min(parameters["most_vcpus"], memory_mb / parameters["vcpu_at_mb"])
 
 
 def seconds(cpu_s: float, processors: float, threads: float) -> float:
-    """The seconds in which `cpu_s` CPU seconds pass on so many `processors`, of which it uses
-    `threads` at most."""
+    """The seconds that `cpu_s` CPU seconds take on `processors`, of which at most `threads` are
+    used."""
     return cpu_s / min(processors, threads)
