@@ -1,5 +1,4 @@
-"""What limits a cell, by name and in words: each limit is lifted in turn, and the engine runs
-again."""
+"""What limits a cell, by name and in words: each limit is lifted in turn and the engine rerun."""
 
 from __future__ import annotations
 

@@ -147,8 +147,7 @@ def _seconds(seconds: np.ndarray) -> dict[str, float]:
 
 
 def _quantile(ordered: np.ndarray, share: float) -> float:
-    """As np.quantile computes it, which takes longer than the whole flood if that has ten
-    messages."""
+    """As np.quantile computes it, which takes longer than a whole flood of ten messages."""
     below = math.floor(position := (len(ordered) - 1) * share)
     low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
     part = position - below

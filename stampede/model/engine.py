@@ -39,8 +39,8 @@ from stampede.model.sharing import Shared
 # Seconds drawn at once: few enough to hold, enough to make drawing cheap.
 _CHUNK = 4096
 # The pause before a throttled invocation is retried, plus or minus half of it, doubling each time.
-# Lambda backs off, but how isn't documented: with N = 1 the last message may wait this long for
-# nothing.
+# Lambda backs off, but how isn't documented: with N = 1 the last message may wait this long in
+# vain.
 _RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation: its message, and when that was received.
 Invocation = tuple[int, float]
@@ -81,7 +81,7 @@ class Engine:
         self._ramp_on()
 
     def _streams(self, operation: Operation, seed: int) -> None:
-        """Each random quantity has its own stream, so that one more draw of one doesn't shift the
+        """Each random quantity has its own stream: one more draw of one doesn't shift the
         others."""
         warm, cold, failing, self.pauses = np.random.default_rng(seed).spawn(4)
         chunk = min(_CHUNK, self.flood.messages)
@@ -109,9 +109,8 @@ class Engine:
         """Run until no message remains. Raises ValueError for a flood that never ends."""
         ends, asking, later = self.ends, self.asking, self.later
         while self.left:
-            progress = (
-                1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
-            )
+            is_full = self.running <= self.at_full_speed
+            progress = 1.0 if is_full else self.at_full_speed / self.running
             if self.slowed:
                 while ends and self.current[ends[0][2]] is not ends[0]:
                     heappop(ends)  # already cut off
@@ -142,9 +141,8 @@ class Engine:
 
     def _pass(self, until_s: float, progress: float) -> None:
         """Let time pass without an event."""
-        self.virtual_s = (
-            self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
-        )
+        passed_s = until_s - self.now_s
+        self.virtual_s = self.virtual_s + passed_s * progress if self.slowed else until_s
         self.now_s = until_s
 
     def _call(self, at_s: float, what: Callable[[Any], None], argument: Any = None) -> None:
@@ -279,8 +277,8 @@ class Engine:
             self._watch(environment, deadline_s)
 
     def _watch(self, environment: int, deadline_s: float) -> None:
-        """While operations may be slowed, each environment has one call pending, at its deadline or
-        before."""
+        """While operations may be slowed, each environment has one call pending, by its
+        deadline."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
             self._call(max(deadline_s, self.now_s), self._look, environment)

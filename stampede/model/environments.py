@@ -24,8 +24,7 @@ class Environments:
         self._most, self._tokens, self._at_s = per_10_s, per_10_s, 0.0
 
     def take(self, now_s: float) -> tuple[int, bool] | None:
-        """An environment for an invocation, and whether it starts cold; None if the invocation is
-        throttled."""
+        """An environment for an invocation, and whether it starts cold; None if it is throttled."""
         if self.idle:
             return self.idle.pop(), False
         if self._reset:

@@ -1,5 +1,4 @@
-"""A mounted file system: the throughput of one client and of all clients, and what the page cache
-holds."""
+"""A mounted file system: the throughput of one client and of all, and what the page cache holds."""
 
 from __future__ import annotations
 
@@ -12,8 +11,7 @@ ALL_CLIENTS = "the file system's throughput"
 
 
 def limit(parameters: Mapping[str, float]) -> Limit:
-    """The throughput of a file system for all its clients (EFS guide, quotas: 20 GiB/s of elastic
-    reads)."""
+    """A file system's throughput for all clients (EFS guide, quotas: 20 GiB/s of elastic reads)."""
     return Limit(ALL_CLIENTS, (parameters["efs_bytes_per_s"],))
 
 

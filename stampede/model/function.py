@@ -1,5 +1,4 @@
-"""The seconds of one operation in a function or on a host of AWS, and its demands on shared
-limits."""
+"""The seconds of one operation in a function or on a host of AWS, and what it takes of limits."""
 
 from __future__ import annotations
 
@@ -65,9 +64,8 @@ class _Worker:
             waiting = f"waiting for answers, {each} ms each, {step.at_once:g} at a time"
             parts[waiting] = step.requests * step.request_s / step.at_once
         if step.requests and self._work.calls_per_s_cap:
-            parts[f"the cap of {self._work.calls_per_s_cap:g} calls/s"] = (
-                step.requests / self._work.calls_per_s_cap
-            )
+            cap_per_s = self._work.calls_per_s_cap
+            parts[f"the cap of {cap_per_s:g} calls/s"] = step.requests / cap_per_s
         if step.bytes:
             speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s"
             connections = (
@@ -85,9 +83,8 @@ class _Worker:
             mount = f"the mount, {step.mount_bytes_per_s / MEGABYTE:.0f} MB/s for one function"
             parts[mount] = step.mount_bytes / step.mount_bytes_per_s
         if step.cpu_s:
-            processors = (
-                f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
-            )
+            vcpus = f"{self._vcpus:.2f} vCPU at {self._memory_mb} MB"
+            processors = f"the function's processors, {vcpus}"
             if step.threads < self._vcpus:
                 processors = f"the client's processing, {step.threads:g} processors at most"
             parts[processors] = processor.seconds(step.cpu_s, self._vcpus, step.threads)

@@ -1,5 +1,4 @@
-"""The limits that all workers share, as declarations; `sharing.py` says how much they slow workers
-down."""
+"""The limits that all workers share, as declarations; `sharing.py` applies them."""
 
 from __future__ import annotations
 

@@ -22,8 +22,7 @@ class ParameterError(ValueError):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number. The true value is believed to lie between `low` and `high` (as in a 95 %
-    interval)."""
+    """One number. The true value is believed to lie between `low` and `high` (a 95 % interval)."""
 
     name: Words
     value: Number
@@ -37,8 +36,8 @@ class Parameter:
 
 
 class Parameters(Mapping[str, float]):
-    """Parameters by name; `p["s3_get_per_s"]` is the value. Raises ParameterError for an unknown
-    name."""
+    """Parameters by name; `p["s3_get_per_s"]` is the value. An unknown name raises
+    ParameterError."""
 
     def __init__(self, rows: Iterable[Parameter]) -> None:
         self._rows = {row.name: row for row in rows}

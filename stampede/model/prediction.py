@@ -73,8 +73,7 @@ class Prediction:
     of_later: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """As run.json stores it under `prediction.cells.<cell>`, where the bottleneck is
-        `binds`."""
+        """As run.json has it under `prediction.cells.<cell>`, where the bottleneck is `binds`."""
         return {
             "binds" if name == "bottleneck" else name: value for name, value in asdict(self).items()
         }

@@ -15,8 +15,7 @@ from stampede.model.parameters import Parameter, Parameters
 FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
 # Floods under a prediction's own parameters: chance moves small floods further than a few draws
 # show. Another flood lies beyond all of k with a probability of 2 / (k + 1), whatever the
-# distribution: 1.3 % for 150. For several correlated figures together this stays below 5 % of the
-# floods.
+# distribution: 1.3 % for 150; for several correlated figures together, below 5 % of the floods.
 MOST_FLOODS, FEWEST_FLOODS, MESSAGES_IN_FLOODS = 150, 40, 5_000
 # A 95 % interval of a normal distribution extends this many standard deviations to both sides.
 DEVIATIONS = 1.96
@@ -103,8 +102,7 @@ def intervals(
 
 def interval(value: float, ratios: Sequence[float]) -> tuple[float, float]:
     """Low and high of a figure whose draws are these multiples of it, wide enough for 95 % of
-    log-normally distributed ones. Each side has its own deviation, as if the other were its mirror
-    image."""
+    log-normally distributed ones. Each side has its own deviation, as if the other mirrored it."""
     logs = [math.log(max(ratio, SMALLEST_RATIO)) for ratio in ratios]
     below, above = sum(min(0.0, log) ** 2 for log in logs), sum(max(0.0, log) ** 2 for log in logs)
     low, high = (math.sqrt(2 * squares / max(1, len(logs))) for squares in (below, above))

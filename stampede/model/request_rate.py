@@ -18,8 +18,7 @@ from stampede.model.retries import Rules, ours
 MINUTE_S = 60.0
 # Each split doubles the rate; nobody has reported more splits at once.
 MOST_SPLITS = 6
-# Without a bucket key, S3 asks KMS for the key of the source (Decrypt) and of the copy
-# (GenerateDataKey).
+# Without a bucket key, S3 makes two calls to KMS: Decrypt (source) and GenerateDataKey (copy).
 KMS_CALLS_PER_COPY = 2
 # The modes of botocore, and of our Go program: standard mode has the quota and the longest pause of
 # `retries.Rules`, legacy mode neither.
@@ -120,8 +119,7 @@ def refusals(calls: Calls, per_s: float, parameters: Mapping[str, float]) -> Ref
 @dataclass(frozen=True)
 class _Balance:
     """The mean of one object: the probability that its first call is throttled, its throttled
-    calls, its probability of success, the seconds of all that, and whether standard mode's tokens
-    suffice."""
+    calls, its probability of success, its seconds, and whether standard mode's tokens suffice."""
 
     first: float
     throttled: float

@@ -1,5 +1,4 @@
-"""A flood carried out: a queue of messages, a trigger, environments, and operations that share
-limits."""
+"""Carries out a flood: a queue, a trigger, environments, and operations that share limits."""
 
 from __future__ import annotations
 

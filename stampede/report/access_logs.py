@@ -85,8 +85,7 @@ def seen(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _recorded(run: Run) -> dict[str, int | None]:
-    """What the records say of requests that S3 logs, with warm-ups and failures, which S3 saw
-    too."""
+    """What the records say of requests that S3 logs, including warm-ups and failures."""
     is_file = "records" in run.store.files
     sums: dict[str, int | None] = dict.fromkeys(LABELS)
     for _, row in stored_json.rows(run.directory / "records.jsonl", []) if is_file else ():

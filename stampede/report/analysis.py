@@ -47,8 +47,7 @@ class Analysis:
 
     @cached_property
     def of_headline(self) -> dict[Cell, Figures]:
-        """The cells that the headline is about; all cells if the experiment's choice matches
-        none."""
+        """The cells that the headline is about; all cells if no cell with a time is among them."""
         wanted = self.experiment.headline_of.items()
         chosen = {
             cell: figures
@@ -58,8 +57,7 @@ class Analysis:
         return chosen or dict(self.cells)
 
     def compares(self, kind: str) -> list[Compare]:
-        """The declared comparisons of this kind, except those between the headline's cells and
-        others."""
+        """The declared comparisons of this kind, except of the headline's cells with others."""
         declared = self.experiment
         apart = declared.headline_of.keys()
         return [
@@ -79,8 +77,7 @@ class Analysis:
 
     @cached_property
     def successes(self) -> tuple[int, int | None]:
-        """How many messages succeeded, and how many were sent (None without a sent.jsonl), without
-        warm-ups."""
+        """How many messages succeeded, and how many were sent (None if unknown), warm-ups aside."""
         if "sent" not in self.run.store.files:
             return self.totals["downloads"] or 0, None
         [(sent, succeeded)] = self.run.store.rows(_SUCCEEDED_OF_SENT)

@@ -158,10 +158,9 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
     if peak >= n or not medians:
         return ""
     one, many = analysis.experiment.operation
-    claim = (
-        f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_span(medians)}"
-    )
-    return f"{claim}. More messages (--messages-per-concurrency) or longer {many} may reach it."
+    claim = f"N = {n:,} was not reached: {peak:,} ran at once at most"
+    advice = f"More messages (--messages-per-concurrency) or longer {many} may reach it."
+    return f"{claim}; {_a(one)} takes {_span(medians)}. {advice}"
 
 
 def headline_for_knee(analysis: Analysis) -> str:
@@ -197,9 +196,8 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     unclear = f"whether more gain {A_TENTH} is unclear"
     if low == min(speeds):
         limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
-        return (
-            f"{speed} with {limit}; {f'more gain at most {A_TENTH}' if high < most else unclear}."
-        )
+        gain = f"more gain at most {A_TENTH}" if high < most else unclear
+        return f"{speed} with {limit}; {gain}."
     beyond = f"Beyond, no gain above {A_TENTH}" if high < most else f"Beyond, {unclear}"
     between = f"; from {high:,} on, none is left" if low < high < most else ""
     return f"up to {low:,} {calls} help: {speed}. {beyond}{between}."
@@ -268,9 +266,8 @@ def headline_for_memory(analysis: Analysis) -> str:
                     held.setdefault(row.subject.value_words(MEMORY), []).append(TITLES[title])
         if held:
             clauses = [f"{size} is {listed(titles)}" for size, titles in held.items()]
-            return (
-                f"at N = {series[0].subject.n:,}, {listed(clauses)}; {successes_words(analysis)}."
-            )
+            n = series[0].subject.n
+            return f"at N = {n:,}, {listed(clauses)}; {successes_words(analysis)}."
     return ""
 
 
@@ -289,14 +286,14 @@ def headline_for_choice(analysis: Analysis) -> str:
 
 
 def _winner(place: Sequence[Finding]) -> Cell | None:
-    """The choice that is faster than every other beyond its interval; None if there is none."""
+    """The choice that beats every other beyond its interval; None if there is none."""
     is_clear = all(row.ratio and row.ratio.low is not None and row.ratio.low > 1 for row in place)
     return place[0].subject if is_clear else None
 
 
 def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare) -> str:
-    """The fastest choice of each place against the next; if any place has a winner, only winners
-    count."""
+    """The fastest choice of each place against the next; if any place has a winner, only those
+    count as places."""
     won = [place for place in places if _winner(place)]
     followings = [
         min(place, key=lambda row: row.ratio.value if row.ratio else 0)
@@ -361,8 +358,7 @@ def headline_for_scale(analysis: Analysis) -> str:
 
 
 def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
-    """The largest N against the smallest: `each function keeps 96 % of the throughput it has
-    alone`."""
+    """The largest N against the smallest: `each function keeps 96 % of what it has alone`."""
     n, base = last[0].subject.n, last[0].baseline.n
     alone = "it has alone" if base == 1 else f"it has at N = {base:,}"
     shares = [row.ratio for row in last if row.ratio]
@@ -390,10 +386,8 @@ def _verb(shares: Sequence[Estimate]) -> str:
 def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
     """`a download takes 0.11 s alone and 1.1 s with 10 at once`."""
     one, base = analysis.experiment.operation[0], last[0].baseline.n
-    firsts, lasts = (
-        _span(analysis.cells[cell].seconds["median_s"] for cell in cells)
-        for cells in zip(*((row.baseline, row.subject) for row in last), strict=True)
-    )
+    firsts = _span(analysis.cells[row.baseline].seconds["median_s"] for row in last)
+    lasts = _span(analysis.cells[row.subject].seconds["median_s"] for row in last)
     alone = "alone" if base == 1 else f"at N = {base:,}"
     claim = f"{_a(one)} takes {firsts} {alone} and {lasts} with {last[0].subject.n:,} at once"
     return f"{claim}. {successes_words(analysis)}."

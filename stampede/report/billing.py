@@ -37,8 +37,7 @@ def billed_samples(run: Run, cells: Sequence[Figures]) -> dict[Cell, Sample]:
 
 
 def _billed(run: Run) -> dict[tuple[str, int, int], float]:
-    """The billed seconds by cell, seq and attempt; empty without REPORT lines, or if there are too
-    many."""
+    """The billed seconds by cell, seq and attempt; empty without REPORT lines, or with too many."""
     text = (QUERIES / "common" / "billed.cwli").read_text(encoding="utf-8")
     try:
         rows = log_columns.answer(text, run.directory / log_columns.LINES).rows

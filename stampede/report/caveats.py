@@ -1,5 +1,4 @@
-"""What to know before relying on a run's figures, most important first: one rule and one sentence
-each."""
+"""What to know before relying on a run's figures, most important first: a sentence per rule."""
 
 from __future__ import annotations
 
@@ -64,8 +63,7 @@ def _unsuccessful(analysis: Analysis) -> list[str]:
 
 
 def _partly_full(analysis: Analysis) -> list[str]:
-    """Where N never or not always ran at once, or was exceeded; the headline covers the largest
-    N."""
+    """Cells that reached N never or not always, or exceeded it."""
     short, over = [], []
     shown = distinguishing(analysis.cells)
     for figures in analysis.planned:
