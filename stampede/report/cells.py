@@ -228,15 +228,13 @@ class Figures:
     def as_dict(self) -> dict[str, Any]:
         """The cell as stored in statistics.json."""
         overlap = self.overlap and {**vars(self.overlap)}
-        median = self.median._asdict() if self.median and self.median.has_interval else None
-        seconds = {
-            **self.seconds,
-            "median_interval": median and {end: median[end] for end in ("low", "high")},
-        }
+        ends = None
+        if self.median and self.median.has_interval:
+            ends = {"low": self.median.low, "high": self.median.high}
         return {
             **self.cell.figures(),
             **self.counts,
-            "seconds": seconds,
+            "seconds": {**self.seconds, "median_interval": ends},
             "metrics": dict(self.metrics),
             "overlap": overlap,
             "repeats": dict(self.repeats),
@@ -249,23 +247,21 @@ def measure(run: Run) -> dict[Cell, Figures]:
     coordinates are left out."""
     store, experiment = run.store, run.experiment
     counts = _counts(store, experiment, f"is_first_success AND {IS_ONE}")
-    whole = (
-        _counts(store, experiment, f"is_first_success AND {_WHOLE}")
-        if experiment.shared_list
-        else counts
-    )
+    whole = counts
+    if experiment.shared_list:
+        whole = _counts(store, experiment, f"is_first_success AND {_WHOLE}")
     seconds, overlaps, sent = _Seconds(run), _overlaps(run), sent_by_cell(store)
     succeeded = dict(store.rows(_SUCCEEDED))
     cells = {}
     for cell in run.cell_keys():
         at = store.numbers.get(cell, UNKNOWN)
         row = counts.get(at, {})
-        own, every = seconds.of(at), seconds.of(at)["seconds"]
+        own = seconds.of(at)
         label = re.sub(r"(?<=\d),(?=\d)", "", cell.plain.words)
         sample = seconds.sample(own, own["is_whole"], f"{label}, all")
         everything = (
             sample
-            if len(sample) == len(every)
+            if own["is_whole"].all()
             else seconds.sample(own, own["is_whole"] | True, f"{label}, all")
         )
         sizes = (row.get("least_bytes"), row.get("most_bytes"))

@@ -243,7 +243,7 @@ def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[C
     )
 
 
-def _row(course: Course, place: int) -> dict[str, Any]:
+def _row(course: Course, place: int, run_id: str, began_utc: str) -> dict[str, Any]:
     figures, finding = course.figures[place], course.findings.get(place)
     median, ratio = figures.median, finding and finding.ratio
     return {
@@ -251,6 +251,8 @@ def _row(course: Course, place: int) -> dict[str, Any]:
         "cell": course.cell,
         "is_measured": True,
         "run": place,
+        "run_id": run_id,
+        "began_utc": began_utc,
         "median_s": median and median.value,
         "median_low_s": median and median.low,
         "median_high_s": median and median.high,
@@ -269,11 +271,11 @@ def _table(runs: Sequence[Analysis], courses: Sequence[Course]) -> Table:
         datetime.fromtimestamp(_began_ms(run) / 1000, UTC).strftime("%Y-%m-%d %H:%M")
         for run in runs
     ]
-    rows = []
-    for course in courses:
-        for place in course.figures:
-            run = {"run_id": runs[place - 1].run.run_id, "began_utc": began_utc[place - 1]}
-            rows.append({**_row(course, place), **run})
+    rows = [
+        _row(course, place, runs[place - 1].run.run_id, began_utc[place - 1])
+        for course in courses
+        for place in course.figures
+    ]
     experiment = runs[0].experiment
     fields = [
         *coordinates(rows, experiment),

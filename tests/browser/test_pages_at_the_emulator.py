@@ -1,5 +1,4 @@
-"""A page in a browser gets nothing done in an embedded AWS that runs meanwhile, and takes no
-function's event."""
+"""A web page can't change a running embedded AWS, nor take a function's event."""
 
 import json
 import queue
@@ -14,8 +13,7 @@ import pytest
 from stampede.emulator import functions, ministack
 
 POLICY = json.dumps({"Version": "2012-10-17", "Statement": []})
-# Tries all that a page may send without being asked for permission: fetch, an image, forms in
-# frames.
+# Everything that a page may send without permission: fetch, an image, forms in frames.
 TRIES = """(async () => {
   const urls = %s;
   const open = tag => new Promise(done => {
@@ -41,7 +39,7 @@ TRIES = """(async () => {
 
 @contextmanager
 def serving(handler):
-    """The URL of a server of `handler` on a port of its own."""
+    """The URL of a server with this handler, on its own port."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever).start()
         try:
@@ -52,7 +50,7 @@ def serving(handler):
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """A browser with a page of another port of this machine."""
+    """A browser with a page from another port of this machine."""
     (tmp_path / "index.html").write_text("<!doctype html><body></body>")
     with serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as url:
         browser.open(url)
@@ -60,7 +58,7 @@ def page(browser, tmp_path):
 
 
 def create_role(endpoint_url, key, name):
-    """A URL that makes a role, signed with `key`."""
+    """A URL that creates a role, signed with `key`."""
     region = ministack.REGION
     iam = boto3.client("iam", endpoint_url=endpoint_url, region_name=region, **key)
     role = {"RoleName": name, "AssumeRolePolicyDocument": POLICY}

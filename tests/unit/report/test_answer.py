@@ -1,4 +1,4 @@
-"""What a run says in a sentence: one case for each pattern."""
+"""A run's headline: one case for each pattern."""
 
 import re
 from math import prod
@@ -22,11 +22,8 @@ CLASSES = ("storage_class=standard,express", "object_bytes=1000,100000000", "ope
 AT_10, LEAST = {"concurrency_value": 10}, {"memory_size": 1024}
 RANGES, STREAM = {"method": "ranges"}, {"method": "stream"}
 ALONE, MANY = {"parallel_limit": 1}, {"parallel_limit": 100}
-EXPRESS, SMALL, LARGE = (
-    {"storage_class": "express"},
-    {"object_bytes": 1000},
-    {"object_bytes": 100_000_000},
-)
+EXPRESS = {"storage_class": "express"}
+SMALL, LARGE = {"object_bytes": 1000}, {"object_bytes": 100_000_000}
 
 
 CASES = [
@@ -102,7 +99,7 @@ CASES = [
 
 
 def seconds_of(factors):
-    """The seconds of a cell: 1, times the factors of all that it has."""
+    """A cell takes 1 second, times the factor of each part that it has."""
     return lambda demand: prod(
         factor for part, factor in factors if part.items() <= demand.cell.values.items()
     )

@@ -40,7 +40,7 @@ MOST |= {timeline_of: charts.MOST_PANELS}
 
 @pytest.fixture(autouse=True)
 def strictly():
-    """A warning of matplotlib is an error."""
+    """Warnings of matplotlib are errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield

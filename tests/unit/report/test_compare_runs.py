@@ -1,5 +1,4 @@
-"""Two runs against each other, and three or more over time: what differs in speed, and what makes
-them different."""
+"""Two runs compared, and three or more over time: differences in speed, and other differences."""
 
 import base64
 import csv
@@ -24,8 +23,8 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def run_of(tmp_path):
-    """Twelve downloads with each N of `factors`, so many times as long, on a day; `manifest` is of
-    run.json."""
+    """Twelve downloads with each N of `factors`, that many times as long, on a day; `manifest` is
+    added to run.json."""
 
     def write(name, factors, day=0, manifest=None, **changes):
         records = [

@@ -1,4 +1,4 @@
-"""What is folded, or stands below the tables: S3's own logs, evidence, cost, Athena, rates."""
+"""The sections below the tables: S3's own logs, evidence, cost, Athena, rates."""
 
 import json
 
@@ -44,7 +44,7 @@ def logs_of(folder, *rows):
 
 
 def rows_of(folder, name):
-    """Those of a detail's table; none where there is no such detail."""
+    """The rows of a detail's table; none without the detail."""
     return [
         row
         for each in details.details(analysed(folder))

@@ -1,4 +1,4 @@
-"""Everything again from the stored records, offline: whole, the same, and safe."""
+"""Everything is rebuilt from the stored records, offline: complete, identical and safe."""
 
 import shutil
 
@@ -121,5 +121,5 @@ def test_no_text_of_a_run_becomes_markup(tmp_path):
     }
     made = handmade_run.write(tmp_path / "run", [failed], [1], **keys)
     build(made)
-    built = page_of(made)  # whole: what a text closed or opened would end its parsing
+    built = page_of(made)  # a tag opened or closed by a text would break parsing
     assert not list(built.iter("img")) and text_of(built).count(HOSTILE) >= 8
