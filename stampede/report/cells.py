@@ -259,11 +259,9 @@ def measure(run: Run) -> dict[Cell, Figures]:
         own = seconds.of(at)
         label = re.sub(r"(?<=\d),(?=\d)", "", cell.plain.words)
         sample = seconds.sample(own, own["is_whole"], f"{label}, all")
-        everything = (
-            sample
-            if own["is_whole"].all()
-            else seconds.sample(own, own["is_whole"] | True, f"{label}, all")
-        )
+        everything = sample
+        if not own["is_whole"].all():
+            everything = seconds.sample(own, own["is_whole"] | True, f"{label}, all")
         sizes = (row.get("least_bytes"), row.get("most_bytes"))
         is_sized = row.get("count") and row["count_of_bytes"] == row["count"]
         names = ("duplicates", "errors", "warm_ups", "warm_up_errors")

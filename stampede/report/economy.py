@@ -239,11 +239,10 @@ def _titled(
     holders: dict[str, list[Cell]] = {}
     for title, rivals in scores.items():
         best, ratios[title] = _against_best(rivals, by_cell, among)
-        highs = {cell: ratio.high for cell, ratio in ratios[title].items()}
-        holders[title] = [
-            best,
-            *(cell for cell, high in highs.items() if high is None or high >= 1),
-        ]
+        holders[title] = [best]
+        for cell, ratio in ratios[title].items():
+            if ratio.high is None or ratio.high >= 1:
+                holders[title].append(cell)
     fastest = min(group, key=lambda figures: figures.sample.median).cell
     if "fastest" in holders:
         fastest = holders["fastest"][0]

@@ -131,9 +131,9 @@ class Sample:
             which = slice(start, start + at_once)
             until = np.cumsum(draws[which][:, self._unit_of_value], axis=1)
             place = (until[:, -1] - 1) / 2
-            rank, next_rank = np.floor(place), np.ceil(place)
-            below = self.values[(until > rank[:, None]).argmax(axis=1)]
-            above = self.values[(until > next_rank[:, None]).argmax(axis=1)]
+            rank = np.floor(place)
+            ranks = (rank, np.ceil(place))
+            below, above = (self.values[(until > at[:, None]).argmax(axis=1)] for at in ranks)
             medians[which] = below + (place - rank) * (above - below)
         return medians
 
@@ -249,8 +249,8 @@ def interval(value: float, resampled: np.ndarray, size: int, *, among: int = 1) 
     tail = tail_probability(size)
     low, high = (float(end) for end in np.quantile(resampled, (tail, 1 - tail)))
     if among > 1 and low > 0:
-        each = student_quantile((1 + confidence(among)) / 2, size - 1)
-        alone = student_quantile((1 + CONFIDENCE) / 2, size - 1)
+        levels = (confidence(among), CONFIDENCE)
+        each, alone = (student_quantile((1 + level) / 2, size - 1) for level in levels)
         stretch = max(1.0, each / alone)
         low = min(low, value * (low / value) ** stretch)
         high = max(high, value * (high / value) ** stretch)
