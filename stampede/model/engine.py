@@ -39,8 +39,7 @@ from stampede.model.sharing import Shared
 # Seconds drawn at once: few enough to hold, enough to make drawing cheap.
 _CHUNK = 4096
 # The pause before a throttled invocation is retried, plus or minus half of it, doubling each time.
-# Lambda backs off, but how isn't documented: with N = 1 the last message may wait this long in
-# vain.
+# Lambda backs off, but how isn't documented; with N = 1 the last message may wait in vain.
 _RETRY_S, _RETRY_MOST_S = 1.0, 10.0
 # An invocation: its message, and when that was received.
 Invocation = tuple[int, float]
@@ -59,18 +58,18 @@ class Engine:
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
-        own = flood.trigger is None
+        is_polling = flood.trigger is None
         room = int(min(flood.concurrency, flood.account_concurrency))
         self.flood, self.trigger = flood, flood.trigger
         self.attempts = Attempts()
-        self.left = flood.messages
+        self.remaining = flood.messages
         self.now_s = self.virtual_s = 0.0
         self.running = self.begun = self.calls = 0
         self.messages = Messages(flood.messages, flood.messages_per_s, flood.receives)
         self.environments = Environments(
-            room, inf if own else flood.scale_out_per_10_s, min(room, flood.warm)
+            room, inf if is_polling else flood.scale_out_per_10_s, min(room, flood.warm)
         )
-        self.places = room if own else flood.trigger.places
+        self.places = room if is_polling else flood.trigger.places
         self.waiting = self.held = 0  # places without a message, and with a throttled one
         self.arrival_awaited = self.ramp_paused = False
         self.ends: list[tuple] = []  # running operations, see _begin
@@ -81,8 +80,7 @@ class Engine:
         self._ramp_on()
 
     def _streams(self, operation: Operation, seed: int) -> None:
-        """Each random quantity has its own stream: one more draw of one doesn't shift the
-        others."""
+        """Each random quantity has its own stream: one more draw of it doesn't shift the rest."""
         warm, cold, failing, self.pauses = np.random.default_rng(seed).spawn(4)
         chunk = min(_CHUNK, self.flood.messages)
         self.warm_s = _drawn(lambda: operation.draw(warm, chunk, False))
@@ -108,7 +106,7 @@ class Engine:
     def run(self) -> Attempts:
         """Run until no message remains. Raises ValueError for a flood that never ends."""
         ends, asking, later = self.ends, self.asking, self.later
-        while self.left:
+        while self.remaining:
             is_full = self.running <= self.at_full_speed
             progress = 1.0 if is_full else self.at_full_speed / self.running
             if self.slowed:
@@ -192,7 +190,7 @@ class Engine:
         its last."""
         if self.messages.received_in_vain(message):
             self.attempts.dead_lettered += 1
-            self.left -= 1
+            self.remaining -= 1
         else:
             self._call(max(at_s, self.now_s), self._returns, message)
 
@@ -277,8 +275,7 @@ class Engine:
             self._watch(environment, deadline_s)
 
     def _watch(self, environment: int, deadline_s: float) -> None:
-        """While operations may be slowed, each environment has one call pending, by its
-        deadline."""
+        """While operations may be slowed, each environment has a call pending, by its deadline."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
             self._call(max(deadline_s, self.now_s), self._look, environment)
@@ -308,7 +305,7 @@ class Engine:
                 again = min(self.messages.times_in_vain(message), len(pauses_s) - 1)
                 self._back(message, self.now_s + pauses_s[again])
             else:
-                self.left -= 1
+                self.remaining -= 1
             self.environments.free(environment)
         self.asking.append(self.now_s + self.flood.hand_over_s)
 

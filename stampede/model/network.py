@@ -20,7 +20,7 @@ _MOST_SINCE_REFILL = 64
 
 def sustained_bytes_per_s(memory_mb: float, parameters: Mapping[str, float], quota: bool) -> float:
     """The rate after the burst. With the quota, it is linear in memory from 2 to 10 GB, and never
-    lower than without (AWS doesn't state it below 2 GB)."""
+    below the rate without it (AWS doesn't state it below 2 GB)."""
     without = parameters["network_bytes_per_s"]
     if not quota:
         return without

@@ -36,8 +36,7 @@ class Parameter:
 
 
 class Parameters(Mapping[str, float]):
-    """Parameters by name; `p["s3_get_per_s"]` is the value. An unknown name raises
-    ParameterError."""
+    """Parameters by name; `p["s3_get_per_s"]` is the value. Unknown names raise ParameterError."""
 
     def __init__(self, rows: Iterable[Parameter]) -> None:
         self._rows = {row.name: row for row in rows}

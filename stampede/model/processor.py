@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 def vcpus(memory_mb: float, parameters: Mapping[str, float]) -> float:
-    """Proportional to the function's memory: one at 1,769 MB, at most six (Lambda guide,
+    """In proportion to memory: one at 1,769 MB, at most six (Lambda guide,
     configuration-memory)."""
     return min(parameters["most_vcpus"], memory_mb / parameters["vcpu_at_mb"])
 

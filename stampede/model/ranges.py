@@ -40,8 +40,8 @@ def widened(
     """The `ranges`, extended to hold the figures of floods under the same parameters."""
     result = dict(ranges)
     for name, (low, high) in ranges.items():
-        known = [figures[name] for figures in floods_figures if figures[name] is not None]
-        result[name] = (min([low, *known]), max([high, *known]))
+        values = [figures[name] for figures in floods_figures if figures[name] is not None]
+        result[name] = (min([low, *values]), max([high, *values]))
     return result
 
 
@@ -90,12 +90,10 @@ def intervals(
         if value is None or own is None:
             continue
         drawn = [of_draw[name] for of_draw in of_draws if of_draw[name] is not None]
-        # Zero has no multiple: a window that these values never reach may exist under others.
-        low, high = (
-            interval(value, [number / own for number in drawn])
-            if own
-            else (value, max([value, *drawn]))
-        )
+        if own:
+            low, high = interval(value, [number / own for number in drawn])
+        else:  # zero has no multiple: other parameters may reach the window
+            low, high = value, max([value, *drawn])
         ranges[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
     return ranges
 

@@ -170,8 +170,8 @@ def _mean_course(courses: Sequence[Course]) -> Course:
 
 def _mean(values: Sequence[float | None], otherwise: float | None) -> float | None:
     """The mean of the values that exist, `otherwise` if most are missing."""
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
+    existing = [value for value in values if value is not None and not math.isnan(value)]
+    return math.fsum(existing) / len(existing) if 2 * len(existing) > len(values) else otherwise
 
 
 def enough(
@@ -237,7 +237,7 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
 
 def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
     """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source
-    mappings")."""
+    mappings": see Trigger)."""
     if not scenario.trigger:
         return None
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:

@@ -122,7 +122,7 @@ def _every(rows: Iterable[Row], role: object) -> Table:
             "status",
             show=str,
             rank=1,
-            look=lambda row: "bad" if (row["status"] or 0) >= FIRST_ERROR else "",
+            look=lambda row: "bad" if row.get("status", 0) >= FIRST_ERROR else "",
         ),
         Field("error", "error", is_text=True, rank=1),
         Field("requests", "requests", show="{:,}".format, rank=1),
@@ -132,11 +132,7 @@ def _every(rows: Iterable[Row], role: object) -> Table:
     lines = []
     for row in rows:
         whose = "the run’s" if role and row.get("role") == role else str(row.get("role") or "")
-        numbers = {
-            name: row.get(name) for name in ("status", "requests", "bytes_sent", "size_bytes")
-        }
-        error = str(row.get("error") or "")
-        lines.append({"request": row["request"], "role": whose, "error": error, **numbers})
+        lines.append({**row, "role": whose, "error": str(row.get("error") or "")})
     return Table(
         "server-side-operations", "All operations that S3 logged in that time", fields, lines
     )

@@ -118,18 +118,10 @@ def _headline(findings: Sequence[Finding]) -> str:
             "slower": f"{OTHER} is slower than {BASE}",
         }.get(findings[0].level, f"No clear difference between {OTHER} and {BASE}")
         return f"{words} in {common}: {_times(ratios_of_cells)} as fast ({span})."
-    words = {
-        "faster": "faster",
-        "slower": "slower",
-        "holds": "the same",
-        "unclear": "unclear",
-        "unknown": "unknown",
-    }
-    cases = listed([f"{word} in {counts[level]}" for level, word in words.items() if counts[level]])
-    return (
-        f"Of {common}, {OTHER} against {BASE} is {cases}: {_times(ratios_of_cells)} as fast "
-        f"({span})."
-    )
+    levels = [each for each in ("faster", "slower", "holds", "unclear", "unknown") if counts[each]]
+    cases = [f"{level.replace('holds', 'the same')} in {counts[level]}" for level in levels]
+    claim = f"Of {common}, {OTHER} against {BASE} is {listed(cases)}"
+    return f"{claim}: {_times(ratios_of_cells)} as fast ({span})."
 
 
 def _times(estimates: Sequence[tuple[float, float | None, float | None]]) -> str:

@@ -233,11 +233,11 @@ def _distribution(analysis: Analysis) -> Detail | None:
         Field(name, name.removesuffix("_s"), "s", significant, rank=at)
         for at, name in enumerate(names, start=2)
     ]
-    told = [field for field in seconds if any(row[field.name] is not None for row in rows)]
+    filled = [field for field in seconds if any(row[field.name] is not None for row in rows)]
     fields = [
         *coordinates(rows, analysis.experiment),
         Field("count", "n", show="{:,}".format, rank=1),
-        *told,
+        *filled,
     ]
     table = Table(
         "distribution", f"Seconds for one {analysis.experiment.operation[0]}", fields, rows

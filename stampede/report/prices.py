@@ -51,7 +51,7 @@ def tariffs(run: Run) -> Mapping[str, Tariff]:
 
 
 def moved_usd(tariff: Tariff, moves: str, size_bytes: float) -> float:
-    """The price of a request that writes or reads (`moves`: "write", "read") an object, and of its
+    """The price of writing or reading an object (`moves`: "write", "read"): one request, and its
     bytes."""
     size_gb = size_bytes / BYTES_IN_A_GB
     if moves == "write":

@@ -122,18 +122,15 @@ def coordinates(rows: Sequence[Row], experiment: Experiment) -> list[Field]:
     has_settings = len({row["cell"].settings for row in rows}) > 1
     if not differing and not has_settings:
         differing = [axis for axis in experiment.axes if axis.name == "concurrency"]
-    own = len(differing)
-    if own + has_settings > MOST_COORDINATES:
-        own = MOST_COORDINATES - 1
-    fields = [_coordinate(axis, experiment) for axis in differing[:own]]
-    rest = differing[own:]
+    single = len(differing)
+    if single + has_settings > MOST_COORDINATES:
+        single = MOST_COORDINATES - 1
+    fields = [_coordinate(axis, experiment) for axis in differing[:single]]
+    rest = differing[single:]
     if rest or has_settings:
-        label = " and ".join(
-            [*(axis.label for axis in rest[:1]), *(["settings"] if has_settings else [])]
-        )
-        fields.append(
-            Field("cell", label, show=partial(_rest_words, rest), is_text=True, only="reading")
-        )
+        label = " and ".join([axis.label for axis in rest[:1]] + ["settings"] * has_settings)
+        show = partial(_rest_words, rest)
+        fields.append(Field("cell", label, show=show, is_text=True, only="reading"))
     return fields
 
 

@@ -152,7 +152,7 @@ class Run:
         return planned.words + ("" if repeat is None else f", repeat {repeat}")
 
     def stand_ins(self, keys: Iterable[Cell]) -> dict[StandIn, list[str]]:
-        """What ran as a stand-in on the embedded AWS, and which of these cells' values it
+        """The stand-ins that ran on the embedded AWS, and which of these cells' values they
         replaced."""
         stand_ins = self.experiment.stand_ins if self.target == "local" else {}
         coordinates = {(axis, key[axis]) for key in keys for axis in stand_ins}

@@ -91,8 +91,7 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
 
 
 def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """The rows over `events`, with a warning for each unreadable line; the evaluator refuses
-    them."""
+    """The rows over `events`. Unreadable lines, which the evaluator refuses, become warnings."""
     try:
         return log_columns.answer(text, events).rows
     except insights.EventsError:
