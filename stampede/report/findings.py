@@ -132,7 +132,7 @@ def groups(cells: Iterable[Figures], axes: Sequence[str]) -> list[list[Figures]]
 def _of_kind(
     kind: Kind, compares: Sequence[Compare], cells: Sequence[Figures], experiment: Experiment
 ) -> list[Finding]:
-    """Each value of a scale against the smallest; the fastest choice against each other."""
+    """Each value of a scale against the smallest; the fastest choice against every other."""
     pairs = []
     for compare in compares:
         for group in groups(_of_compare(compare, cells, experiment), compare.axes):
@@ -207,7 +207,7 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
 
 
 def level_of(ratio: Estimate) -> Level:
-    """What the interval of a speed ratio allows to say."""
+    """The level that the interval of a speed ratio supports."""
     if ratio.low is None or ratio.high is None:
         return "unknown"
     least, most = 1 - HOLDS_WITHIN, 1 / (1 - HOLDS_WITHIN)

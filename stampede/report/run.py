@@ -134,8 +134,8 @@ class Run:
         return sorted((planned | {self.store.places[at] for _, at in self._places}) - {None})
 
     def key_of(self, cell: object) -> Cell | None:
-        """The coordinates of a cell from its id, from run.json, else from its records; never from
-        the id's text."""
+        """The coordinates of a cell by its id, from run.json, else from its records; never from the
+        id's text."""
         if not isinstance(cell, str):
             return None
         planned = self.cells[cell].place() if cell in self.cells else None

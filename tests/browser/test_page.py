@@ -135,7 +135,7 @@ def test_a_page_of_thirteen_thousand_records_is_small_and_has_few_elements(build
     assert tab.run("document.querySelector('.downloads li:last-child a').href") == records.as_uri()
 
 
-def test_a_comparison_of_runs_is_such_a_page_too(build, open_tab, tmp_path):
+def test_a_comparison_of_runs_is_a_complete_page_too(build, open_tab, tmp_path):
     pages = build("download"), build("download", "later", takes=lambda demand: demand.concurrency)
     page = report.compare([page.parent for page in pages], tmp_path).page
     for width in HEIGHTS:

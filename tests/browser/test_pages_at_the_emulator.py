@@ -65,7 +65,7 @@ def create_role(endpoint_url, key, name):
     return iam.generate_presigned_url("create_role", role, HttpMethod="GET")
 
 
-def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp_path):
+def test_a_page_creates_nothing_even_with_a_url_signed_by_the_runs_key(page, tmp_path):
     emulator = ministack.start(tmp_path / "state", follow_parent=True)
     try:
         url, own = emulator.endpoint_url, emulator.access.key
@@ -78,7 +78,7 @@ def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp
         ministack.stop(tmp_path / "state")
 
 
-def test_a_page_takes_no_event_of_a_function(page):
+def test_a_page_takes_no_function_event(page):
     worker, events = functions.Environment("f", {}, b""), queue.Queue()
     worker._stopping = False
     events.put(("id", {}, 0, "", ""))

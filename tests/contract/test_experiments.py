@@ -96,7 +96,7 @@ def test_its_declaration_names_nothing_that_is_not_there(experiment):
     assert tables_of_cells == {table.file for table in experiment.published}
 
 
-def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
+def test_its_default_matrix_obeys_its_own_rules_and_lambdas(plan):
     problems = [finding for finding in checks.run(plan, [checks.PLAN]) if finding.status == PROBLEM]
     # A program that isn't built on this machine says nothing about the plan.
     assert [finding.sentence for finding in problems if finding.way_out != BUILD] == []
@@ -133,7 +133,7 @@ def test_its_model_foresees_every_cell_of_its_default_matrix(plan):
     )
 
 
-def test_what_a_cell_takes_has_a_price_and_fits_its_objects(experiment, cells):
+def test_a_cells_usage_has_prices_and_fits_its_objects(experiment, cells):
     sizes = infra_defaults({}).keys() | experiment.order_axes.keys()
     for cell in cells:
         usage = experiment.usage(cell.values)

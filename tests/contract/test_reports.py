@@ -52,7 +52,7 @@ def cells_of(experiment):
     return demands(make_plan(experiment, "local", (), messages_per_concurrency=1))
 
 
-def test_its_records_are_records_to_the_report_and_to_the_published_query(experiment, tmp_path):
+def test_the_report_and_the_published_query_accept_its_records(experiment, tmp_path):
     fields = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
     recorded = set()
     for cell in {
@@ -90,7 +90,7 @@ def test_its_saved_queries_give_rows_over_its_log_lines(experiment, tmp_path):
     assert set(rows[experiment.query][0]) <= set(cells.header(experiment))
 
 
-def test_a_planned_cell_without_a_record_keeps_its_row_and_is_told(experiment, tmp_path):
+def test_a_planned_cell_without_a_record_keeps_its_row_and_is_reported(experiment, tmp_path):
     folder = synthetic.write(tmp_path / "run", experiment, unmeasured=1)
     rebuilt = build(folder)
     [warning] = rebuilt.warnings

@@ -42,7 +42,7 @@ def test_rounds_and_repeats_are_counted_and_a_wrong_number_is_noticed(tmp_path):
     assert ".seconds.p25_s: " in wrong
 
 
-def test_operations_of_which_a_part_was_done_before_are_counted_and_not_compared(tmp_path):
+def test_partly_repeated_operations_are_counted_but_not_compared(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
     part = {"planned": 40, "failed": 19}
     changes = [*[part | {"already_there": 1}] * 3, part | {"failed": 20}, *[part] * 8]
@@ -84,7 +84,7 @@ def test_only_first_successes_are_measured_and_all_else_is_counted_apart(tmp_pat
     assert by_memory[1024] == (3, 1)
 
 
-def test_what_ran_at_once_is_counted_from_start_to_end(tmp_path):
+def test_concurrency_is_counted_from_start_to_end(tmp_path):
     """Full from 400 to 1000 and from 1100 to 1400; an operation that ends as another starts doesn't
     overlap it."""
     spans = [(0, 1000), (400, 1400), (1100, 1500), (1500, 2000)]

@@ -99,7 +99,7 @@ def test_equal_cells_that_drift_differ_in_5_of_100_runs_where_they_are_interleav
     assert least <= apart / runs <= most
 
 
-def test_of_40_ratios_of_equals_that_are_read_together_none_leaves_1_out_on_95_of_100_pages():
+def test_40_simultaneous_ratios_of_equals_all_hold_on_95_of_100_pages():
     dice, pages, excluded = np.random.default_rng(11), 40, 0
     for page in range(pages):
         pairs = [

@@ -52,7 +52,7 @@ def test_every_message_is_accounted_for_and_what_is_not_puts_the_figures_in_doub
     )
 
 
-def test_an_account_that_says_otherwise_than_the_files_is_a_problem(folder):
+def test_an_account_that_contradicts_the_files_is_a_problem(folder):
     (folder / "accounting.json").write_text(
         json.dumps([{"cell": CELL, "sent": 9, "succeeded": 8, "failed": 2}])
     )

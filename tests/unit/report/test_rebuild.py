@@ -27,7 +27,7 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_same_folder_gives_the_same_bytes_and_no_picture_of_before_stays(folder):
+def test_the_same_folder_gives_the_same_bytes_and_old_charts_are_removed(folder):
     build(folder)
     before = files(folder)
     assert {"report.html", "cells.csv", "statistics.json", "table.md"} < {
@@ -60,7 +60,7 @@ def test_no_picture_is_written_or_deleted_through_a_link(folder, tmp_path):
         ("records", lambda text: "", "has 24 downloads and records.jsonl 0", "no records"),
     ],
 )
-def test_what_is_damaged_is_said_at_the_top_of_the_page(folder, name, change, problem, warning):
+def test_damage_is_reported_at_the_top_of_the_page(folder, name, change, problem, warning):
     path = folder / f"{name}.jsonl"
     path.write_text(change(path.read_text()))
     rebuilt = build(folder)

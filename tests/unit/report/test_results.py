@@ -111,7 +111,7 @@ def test_a_comparison_says_what_its_interval_allows_and_why_there_is_none(tmp_pa
     assert "Not compared: 1 pair" in " ".join(table.caption)
 
 
-def test_what_ran_as_a_stand_in_is_called_so_and_compared_with_nothing(tmp_path):
+def test_a_stand_in_is_named_and_not_compared(tmp_path):
     settings = ["storage=s3,efs", "dataset=small"]
     analysis = analysed(
         synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], settings, per_n=40)
