@@ -1,8 +1,8 @@
-"""What will happen before it is paid for: the flood, the ramp and the limits, from first message to
-last record.
+"""What will happen, before it is paid for: the flood, the ramp and the limits, from the first
+message to the last record.
 
-An experiment says what one message does, in quantities (`work`). `operation` makes seconds of them,
-`flood` has N workers carry a queue of them out under the limits that they share, and `prediction`
-says what that means for a cell. The figures of AWS are `parameters`: data, each with its source and
-how well it is known.
+An experiment states what one message does, in quantities (`work`). `operation` turns them into
+seconds, `flood` has N workers empty a queue of such messages under shared limits, and `prediction`
+says what that means for a cell. `parameters` holds the figures of AWS: data, each with its source
+and how well it is known.
 """

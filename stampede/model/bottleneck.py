@@ -1,5 +1,4 @@
-"""What limits a cell, by name and in words: each limit is taken away in turn, and the engine asked
-again."""
+"""What limits a cell, by name and in words: each limit is lifted in turn and the engine rerun."""
 
 from __future__ import annotations
 
@@ -19,25 +18,25 @@ from stampede.model.scenario import (
     part_of_limits,
 )
 
-# A cell is as it says when so much of its operations' time lies in the full-overlap window.
+# N counts as reached when this share of the operations' time lies in the full-overlap window.
 GOOD_SHARE = 0.8
-# A shared limit is a bottleneck when it slowed so much of the operations' time.
+# A shared limit is a bottleneck when it slowed this share of the operations' time.
 SLOWED = 0.2
-# The timeout is one when it ends so much of the attempts, beside those that fail anyway.
+# The timeout is a bottleneck when it ends this share of the attempts that wouldn't fail anyway.
 CUT_OFF = 0.02
-# What is taken away decides something when so much more of the time then lies in the window.
+# Lifting a limit matters when the share of time in the window grows by this much.
 GAIN = 0.05
-# Of so many times the messages the tail is a fourth as much of the time.
+# With this many times the messages, the tail is a quarter as large a share of the time.
 MORE = 4
 
 
 def bottleneck(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
-    """Those of the cell, what keeps N from being reached first; its operation's own limit where
-    there is no other."""
+    """The bottlenecks of the cell, the one that keeps N from being reached first; the operation's
+    own limit if there are none."""
     course = evaluation.course
     attempts = max(1, course.succeeded + course.failed_attempts)
     cut_off = course.failed_attempts / attempts - scenario.failing - scenario.crashing
-    if cut_off > CUT_OFF:  # it comes again, and how many run at once says nothing
+    if cut_off > CUT_OFF:  # messages return, so the number of functions at once says nothing
         words = [
             f"the function's timeout: {scenario.timeout_s:g} s, which cuts off {100 * cut_off:.0f} "
             "% of the attempts"
@@ -48,7 +47,7 @@ def bottleneck(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
 
 
 def _of_dead_letters(scenario: Scenario, evaluation: Evaluation) -> Iterator[str]:
-    """What makes messages come back for nothing, so often that they end as dead letters."""
+    """Why messages return in vain, so often that they end as dead letters."""
     trigger = evaluation.flood.trigger
     if (
         evaluation.course.dead_lettered
@@ -79,8 +78,7 @@ def _of_n(scenario: Scenario, evaluation: Evaluation, seed: int) -> Iterator[str
 
 
 def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
-    """The first of the things that slow the ramp-up without which more of the time would lie at
-    N."""
+    """The first limit on the ramp-up without which more of the time would be at N."""
     part = enough(scenario)
     flood, limits = part_of(evaluation.flood, part), part_of_limits(evaluation.limits, part)
 
@@ -109,8 +107,7 @@ def _of_overlap(scenario: Scenario, evaluation: Evaluation, seed: int) -> str:
 def _ramp_limits(
     scenario: Scenario, flood: Flood, part: Flood
 ) -> Iterator[tuple[str, dict[str, object]]]:
-    """What slows the ramp-up, in words, and what to change of the `part` of the flood to be without
-    it."""
+    """What slows the ramp-up, in words, and the change to `part` of the flood that lifts it."""
     if flood.trigger is not None and flood.trigger.start < scenario.concurrency:
         ramp = (
             "the provisioned pollers' ramp"
@@ -136,7 +133,7 @@ def _shared(evaluation: Evaluation) -> Iterator[str]:
         if -share < SLOWED:
             return
         per_s = limits[name].per_s[0]
-        if per_s >= 1e8:  # no limit of requests is as large as the smallest of bytes
+        if per_s >= 1e8:  # larger than any limit on requests, so these are bytes
             amount = f"{per_s / 1e9:.1f} GB"
         else:
             amount = f"{per_s:,.0f}" if per_s >= 10 else f"{per_s:.2g}"

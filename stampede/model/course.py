@@ -1,4 +1,4 @@
-"""What came of a flood, counted from its attempts as the report counts it from records."""
+"""The outcome of a flood, counted from its attempts as the report counts it from records."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ import numpy as np
 
 from stampede.model.sharing import Shared
 
-# Of the picture's curve: more than a screen shows.
+# Points of the chart's curve: more than a screen shows.
 RAMP_POINTS = 300
-# How an attempt ends: as it should, with an error, cut off by a crash or the function's timeout, or
-# as it should where it was the first of a new environment.
+# How an attempt ends: well; with an error; cut off by a crash or the function's timeout; or well,
+# as the first in a new environment.
 DONE, FAILED, CUT_OFF, FIRST = range(4)
-# Of fewer operations there is no 99th percentile, as in a report.
+# Fewer operations have no 99th percentile, as in a report.
 ENOUGH_FOR_P99 = 100
 
 
 @dataclass(frozen=True)
 class Course:
-    """What came of it. Times in seconds from the first message sent, unless something else is said.
+    """The outcome. Times are in seconds from the first message sent, unless stated otherwise.
 
-    The seconds are those of the successful operations, cold starts apart, as records have them (nan
-    where none succeeded, and `p99_s` below ENOUGH_FOR_P99; quantiles linear between ranks, type 7,
-    as the table's). The full-overlap window is from the first to the last moment at which N ran at
-    once, `time_to_n_s` to `window_end_s` after the first start of an operation (None where they
-    never did), `share_at_n` the share of all operations' time that lies in it, `first_start_s` to
-    `drain_s` the span of the records. `slowed_shares` has by the name of each shared limit the
-    share of operation time in which it was the one that slowed all; `throttled` are receives that
-    found no room. `peak_requests_per_s` is the most there was at once of running x progress, times
-    what one asks. `ramp` is the curve of how many ran at once from each moment on. `of_first` and
-    `of_later` have the seconds, and the `count`, of the operations that were the first of their
-    environment and of those that weren't.
+    `min_s` to `p99_s` describe the successful operations, without cold starts, as in records (nan
+    if none succeeded, and `p99_s` below ENOUGH_FOR_P99; quantiles are linear between ranks, type 7,
+    as in the table). The full-overlap window lasts from the first to the last moment at which N ran
+    at once: `time_to_n_s` to `window_end_s` after the first start of an operation (None if N never
+    ran); `share_at_n` is the share of all operations' time in it. The records span `first_start_s`
+    to `drain_s`. `slowed_shares` maps each shared limit to the share of operation time in which it
+    slowed all operations; `throttled` counts receives that found no free environment.
+    `peak_requests_per_s` is the maximum of running x progress, times the requests of one operation.
+    `ramp` is the number running at once from each moment on. `of_first` and `of_later` hold the
+    seconds and `count` of operations that were the first in their environment, and of the others.
     """
 
     succeeded: int
@@ -62,8 +61,8 @@ class Course:
 
 @dataclass
 class Attempts:
-    """Every attempt of an operation, by its end: start and end in seconds, 16 bytes each, which
-    failed, and which were the first of their environment."""
+    """Every attempt, in order of its end: start and end in seconds, 16 bytes each, and the indices
+    of those that failed and those that were the first in their environment."""
 
     started_s: array[float] = field(default_factory=lambda: array("d"))
     ended_s: array[float] = field(default_factory=lambda: array("d"))
@@ -73,7 +72,6 @@ class Attempts:
     dead_lettered: int = 0
 
     def add(self, started_s: float, ended_s: float, outcome: int) -> None:
-        """One more."""
         if outcome:
             (self.first if outcome == FIRST else self.failed).append(len(self.ended_s))
         self.started_s.append(started_s)
@@ -81,10 +79,9 @@ class Attempts:
 
 
 def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) -> Course:
-    """Count everything; `n` is the concurrency that is asked for."""
-    starts, ends = (
-        np.frombuffer(times, dtype=float) for times in (attempts.started_s, attempts.ended_s)
-    )
+    """Count everything; `n` is the requested concurrency."""
+    starts = np.frombuffer(attempts.started_s, dtype=float)
+    ends = np.frombuffer(attempts.ended_s, dtype=float)
     later = np.ones(len(ends), dtype=bool)
     later[attempts.failed] = later[attempts.first] = False
     seconds = ends - starts
@@ -126,20 +123,17 @@ def course(attempts: Attempts, n: int, requests_per_s: float, shared: Shared) ->
 def timeline(
     starts: np.ndarray, ends: np.ndarray, also_at: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The moments at which something began or ended (and `also_at`, within them), and how many ran
-    from each on.
+    """The moments at which an attempt began or ended (and `also_at`, between them), and how many
+    ran from each on.
 
-    `ends` ascend. An attempt runs up to, not including, its end: what ends and begins at the same
-    moment leaves no dip.
+    `ends` ascend. An attempt runs up to its end, exclusive: one that ends as another begins leaves
+    no dip.
     """
     last = ends.max()
     between = also_at[(also_at > starts.min()) & (also_at < last)]
     at = np.unique(np.concatenate([starts, ends, between]))
-    started, ended = (
-        np.searchsorted(np.sort(starts), at, "right"),
-        np.searchsorted(ends, at, "right"),
-    )
-    return at, started - ended
+    started = np.searchsorted(np.sort(starts), at, "right")
+    return at, started - np.searchsorted(ends, at, "right")
 
 
 def _seconds(seconds: np.ndarray) -> dict[str, float]:
@@ -153,8 +147,7 @@ def _seconds(seconds: np.ndarray) -> dict[str, float]:
 
 
 def _quantile(ordered: np.ndarray, share: float) -> float:
-    """As np.quantile counts it, which for the ten messages of a small flood takes longer than the
-    whole flood."""
+    """As np.quantile computes it, which takes longer than a whole flood of ten messages."""
     below = math.floor(position := (len(ordered) - 1) * share)
     low, high = float(ordered[below]), float(ordered[min(below + 1, len(ordered) - 1)])
     part = position - below

@@ -1,22 +1,22 @@
-"""The heap of events: messages, places of the trigger, environments and running operations, one
-moment at a time.
+"""The event loop: messages, places of the trigger, environments and running operations, one moment
+at a time.
 
-A place of the trigger takes a message, invokes with it, and takes the next `hand_over_s` after that
-has ended. There are three lists of what comes next: the ends of running operations, a heap; the
-places that are about to take a message, which stand in order; and whatever is rare, a heap of
-calls.
+A place of the trigger takes a message, invokes the function with it, and takes the next message
+`hand_over_s` after the invocation has ended. Three lists hold what comes next: a heap of the ends
+of running operations; the places about to take a message, in order; and a heap of calls for
+whatever is rare.
 
-While a shared limit binds, all running operations are slowed by the same factor. That is done by
-virtual time (as in fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager 1993):
-virtual seconds pass at the rate of progress, and an operation of d seconds of its own, begun at the
-virtual moment V, ends at V + d whatever the rate does meanwhile. So a change of the rate costs
-nothing, however many run.
+While a shared limit binds, it slows all running operations by the same factor. The engine keeps
+virtual time for that (as in fair queueing: Demers, Keshav and Shenker 1989; Parekh and Gallager
+1993): virtual seconds pass at the rate of progress, and an operation of d seconds that began at the
+virtual moment V ends at V + d, whatever the rate does meanwhile. So a change of rate costs nothing,
+however many operations run.
 
-Why not SimPy: a `Resource` of SimPy 4.1.2 looks for a request in a list of all when it is released,
-so 100,000 messages by 10,000 take it 5.5 CPU-s, and this 0.35 (docs/benchmarks.md, simulate_10k). A
-SimPy model without `Resource`, of 10,000 processes that count a number down, takes 0.55; but then
-every change of the progress would have to interrupt whatever runs, and that is what virtual time is
-there to save.
+Why not SimPy: on release, a `Resource` of SimPy 4.1.2 searches a list of all requests, so 100,000
+messages on 10,000 workers take it 5.5 CPU-s, and this engine 0.35 (docs/benchmarks.md,
+simulate_10k). A SimPy model without `Resource`, with 10,000 processes that decrement a counter,
+takes 0.55; but every change of progress would have to interrupt all of them, which virtual time
+avoids.
 """
 
 from __future__ import annotations
@@ -36,42 +36,41 @@ from stampede.model.messages import Messages
 from stampede.model.operation import Operation
 from stampede.model.sharing import Shared
 
-# Seconds drawn at once: few enough to hold, many enough that drawing costs nothing.
+# Seconds drawn at once: few enough to hold, enough to make drawing cheap.
 _CHUNK = 4096
-# The pause before a throttled invocation is tried again, give or take half of it, and twice as long
-# each time. Lambda backs off, and how isn't documented: with N = 1 the last message may wait so
-# long for nothing.
+# The pause before a throttled invocation is retried, plus or minus half of it, doubling each time.
+# Lambda backs off, but how isn't documented; with N = 1 the last message may wait in vain.
 _RETRY_S, _RETRY_MOST_S = 1.0, 10.0
-# An invocation as a tuple: its message, when it was received.
+# An invocation: its message, and when that was received.
 Invocation = tuple[int, float]
 
 
 class Engine:
-    """One flood on its way; `run` carries it out and gives the attempts.
+    """One flood; `run` carries it out and returns the attempts.
 
-    What the Lambda guide says (services-sqs-errorhandling): a message whose function fails is
-    visible again after the visibility timeout, which our functions shorten to `redelivery_s`; they
-    report batch item failures, so the trigger isn't slowed by that, but by a crash or a thrown
-    error (`trigger.kept`). One that is throttled is tried again, with back-off, until its
-    visibility timeout is over, and then dropped, so that it is visible again; the trigger gets less
-    concurrency meanwhile. By how much isn't documented: here the place that holds a throttled
-    message takes no other, and the ramp stands still.
+    The Lambda guide says (services-sqs-errorhandling): a message whose function fails is visible
+    again after the visibility timeout, which our functions shorten to `redelivery_s`; they report
+    batch item failures, so only a crash or a thrown error slows the trigger down (`trigger.kept`).
+    A throttled message is retried, with back-off, until its visibility timeout ends; then it is
+    dropped and visible again. The trigger gets less concurrency meanwhile, by how much isn't
+    documented: here the place that holds a throttled message takes no other, and the ramp stands
+    still.
     """
 
     def __init__(self, flood: Flood, operation: Operation, shared: Shared, seed: int) -> None:
-        own = flood.trigger is None
+        is_polling = flood.trigger is None
         room = int(min(flood.concurrency, flood.account_concurrency))
         self.flood, self.trigger = flood, flood.trigger
         self.attempts = Attempts()
-        self.left = flood.messages
+        self.remaining = flood.messages
         self.now_s = self.virtual_s = 0.0
         self.running = self.begun = self.calls = 0
         self.messages = Messages(flood.messages, flood.messages_per_s, flood.receives)
         self.environments = Environments(
-            room, inf if own else flood.scale_out_per_10_s, min(room, flood.warm)
+            room, inf if is_polling else flood.scale_out_per_10_s, min(room, flood.warm)
         )
-        self.places = room if own else flood.trigger.places
-        self.waiting = self.held = 0  # places without a message, and with one that is throttled
+        self.places = room if is_polling else flood.trigger.places
+        self.waiting = self.held = 0  # places without a message, and with a throttled one
         self.arrival_awaited = self.ramp_paused = False
         self.ends: list[tuple] = []  # running operations, see _begin
         self.asking = deque([0.0] * self.places)
@@ -81,17 +80,13 @@ class Engine:
         self._ramp_on()
 
     def _streams(self, operation: Operation, seed: int) -> None:
-        """Each kind of chance has its own stream, so that one more draw of one doesn't move the
-        others."""
+        """Each random quantity has its own stream: one more draw of it doesn't shift the rest."""
         warm, cold, failing, self.pauses = np.random.default_rng(seed).spawn(4)
-        chunk, crashing, failing_share = (
-            min(_CHUNK, self.flood.messages),
-            self.flood.crashing,
-            self.flood.failing,
-        )
+        chunk = min(_CHUNK, self.flood.messages)
         self.warm_s = _drawn(lambda: operation.draw(warm, chunk, False))
         self.cold_s = _drawn(lambda: operation.draw(cold, min(chunk, self.flood.concurrency), True))
-        ends, kinds = np.cumsum([failing_share, crashing]), np.array([FAILED, CUT_OFF, DONE])
+        ends = np.cumsum([self.flood.failing, self.flood.crashing])
+        kinds = np.array([FAILED, CUT_OFF, DONE])
         self.fails = (
             _drawn(lambda: kinds[np.searchsorted(ends, failing.random(chunk), "right")])
             if ends[-1]
@@ -109,18 +104,17 @@ class Engine:
                 self._call(at_s, self._capacity_changes, at_full_speed)
 
     def run(self) -> Attempts:
-        """Until no message is left. Raises ValueError for a flood that never ends."""
+        """Run until no message remains. Raises ValueError for a flood that never ends."""
         ends, asking, later = self.ends, self.asking, self.later
-        while self.left:
-            progress = (
-                1.0 if self.running <= self.at_full_speed else self.at_full_speed / self.running
-            )
+        while self.remaining:
+            is_full = self.running <= self.at_full_speed
+            progress = 1.0 if is_full else self.at_full_speed / self.running
             if self.slowed:
                 while ends and self.current[ends[0][2]] is not ends[0]:
-                    heappop(ends)  # it was cut off before
+                    heappop(ends)  # already cut off
             ask_s = asking[0] if asking else inf
             end_s = ends[0][0] if ends else inf
-            if self.slowed and ends:  # rounding puts none into the past
+            if self.slowed and ends:  # rounding must not put an end into the past
                 end_s = (
                     self.now_s + (end_s - self.virtual_s) / progress
                     if end_s > self.virtual_s
@@ -144,10 +138,9 @@ class Engine:
         return self.attempts
 
     def _pass(self, until_s: float, progress: float) -> None:
-        """Nothing happens until then."""
-        self.virtual_s = (
-            self.virtual_s + (until_s - self.now_s) * progress if self.slowed else until_s
-        )
+        """Let time pass without an event."""
+        passed_s = until_s - self.now_s
+        self.virtual_s = self.virtual_s + passed_s * progress if self.slowed else until_s
         self.now_s = until_s
 
     def _call(self, at_s: float, what: Callable[[Any], None], argument: Any = None) -> None:
@@ -157,10 +150,10 @@ class Engine:
     def _capacity_changes(self, at_full_speed: float) -> None:
         self.at_full_speed = at_full_speed
 
-    # Places of the trigger, and the queue.
+    # Places of the trigger, and the queue
 
     def _ask(self) -> None:
-        """A place takes a message that is there, or waits."""
+        """A place takes a visible message, or waits."""
         message = self.messages.take(self.now_s)
         if message is None:
             self.waiting += 1
@@ -193,11 +186,11 @@ class Engine:
             self._resume_ramp()
 
     def _back(self, message: int, at_s: float) -> None:
-        """A receive came to nothing: it is visible again then, or a dead letter if it was its
-        last."""
+        """A receive came to nothing: the message is visible again at `at_s`, or a dead letter after
+        its last."""
         if self.messages.received_in_vain(message):
             self.attempts.dead_lettered += 1
-            self.left -= 1
+            self.remaining -= 1
         else:
             self._call(max(at_s, self.now_s), self._returns, message)
 
@@ -210,8 +203,7 @@ class Engine:
             self._call(self.now_s + self.trigger.step_s, self._ramp)
 
     def _ramp(self, _: None) -> None:
-        """One more place, if messages are still available and none is throttled; else the ramp
-        waits for that."""
+        """Add a place if messages are available and none is throttled; else pause the ramp."""
         self.ramp_paused = bool(self.waiting or self.held)
         if not self.ramp_paused:
             self.places += 1
@@ -224,8 +216,7 @@ class Engine:
             self._ramp_on()
 
     def _hold(self, invocation: Invocation, pause_s: float) -> None:
-        """A place keeps what was throttled, and tries it again until its visibility timeout is
-        over."""
+        """A place keeps a throttled message, and retries it until its visibility timeout ends."""
         until_s = invocation[1] + self.flood.visibility_timeout_s
         at_s = self.now_s + pause_s * self.pauses.uniform(0.5, 1.5)
         self._call(min(at_s, until_s), self._retry, (invocation, until_s, pause_s))
@@ -242,17 +233,15 @@ class Engine:
             self.held -= 1
         self._resume_ramp()
 
-    # Environments, and what runs in them.
+    # Environments, and what runs in them
 
     def _invoke(self, message: int, received_s: float) -> bool:
-        """Whether there was room for it."""
+        """Invoke the function with a message; False if there was no room."""
         taken = self.environments.take(self.now_s)
         if taken is None:
             return False
         environment, cold = taken
-        ready_s = self.now_s
-        if cold:
-            ready_s += self.flood.cold_start_s
+        ready_s = self.now_s + (self.flood.cold_start_s if cold else 0.0)
         begin_s = max(ready_s, self.flood.barrier_s)
         invocation = (environment, message, received_s, ready_s + self.flood.timeout_s, cold)
         if begin_s > self.now_s:
@@ -262,7 +251,6 @@ class Engine:
         return True
 
     def _begin(self, invocation: tuple[int, int, float, float, bool]) -> None:
-        """The operation of a message begins."""
         environment, message, received_s, deadline_s, cold = invocation
         now_s = self.now_s
         own_s = next(self.cold_s if cold else self.warm_s)
@@ -287,8 +275,7 @@ class Engine:
             self._watch(environment, deadline_s)
 
     def _watch(self, environment: int, deadline_s: float) -> None:
-        """While operations may be slowed, each environment has one look ahead of it, at a deadline
-        or before."""
+        """While operations may be slowed, each environment has a call pending, by its deadline."""
         if not self.watched[environment] and deadline_s < inf:
             self.watched[environment] = True
             self._call(max(deadline_s, self.now_s), self._look, environment)
@@ -304,7 +291,7 @@ class Engine:
             self._end((*operation[:-1], CUT_OFF))
 
     def _end(self, operation: tuple) -> None:
-        """An operation is done, has failed, or is cut off."""
+        """An operation has succeeded, has failed, or is cut off."""
         _, _, environment, message, received_s, _, started_s, outcome = operation
         self.current[environment] = None
         self.running -= 1
@@ -318,7 +305,7 @@ class Engine:
                 again = min(self.messages.times_in_vain(message), len(pauses_s) - 1)
                 self._back(message, self.now_s + pauses_s[again])
             else:
-                self.left -= 1
+                self.remaining -= 1
             self.environments.free(environment)
         self.asking.append(self.now_s + self.flood.hand_over_s)
 

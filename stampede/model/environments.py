@@ -1,20 +1,20 @@
-"""Execution environments of one function: which are warm, and how fast new ones come."""
+"""Execution environments of one function: which are warm, and how fast new ones are added."""
 
 from __future__ import annotations
 
 import math
 
-# "Lambda makes a best attempt to refill your concurrency scaling rate continuously over time"; what
-# isn't used doesn't add up (Lambda guide, scaling-behavior).
+# "Lambda makes a best attempt to refill your concurrency scaling rate continuously over time"; an
+# unused rate doesn't accumulate (Lambda guide, scaling-behavior).
 _SCALE_OUT_S = 10.0
 
 
 class Environments:
-    """At most `room` of them, `warm` at first; new ones by a bucket of `per_10_s` tokens that fills
-    up steadily.
+    """At most `room` environments, `warm` of them at first; a bucket of `per_10_s` tokens, refilled
+    steadily, limits new ones.
 
-    One that is free is used again, the last one first (which one Lambda takes isn't documented;
-    they are alike here).
+    The most recently freed environment is used first (Lambda's choice isn't documented; here they
+    are all alike).
     """
 
     def __init__(self, room: int, per_10_s: float, warm: int = 0) -> None:
@@ -24,7 +24,7 @@ class Environments:
         self._most, self._tokens, self._at_s = per_10_s, per_10_s, 0.0
 
     def take(self, now_s: float) -> tuple[int, bool] | None:
-        """One for an invocation, and whether it starts cold; None where that is throttled."""
+        """An environment for an invocation, and whether it starts cold; None if it is throttled."""
         if self.idle:
             return self.idle.pop(), False
         if self._reset:
@@ -34,14 +34,13 @@ class Environments:
         return self._unused.pop(), True
 
     def free(self, environment: int) -> None:
-        """Its invocation has ended."""
         self.idle.append(environment)
 
     def reset(self, environment: int) -> None:
-        """Its invocation was cut off by the function's timeout: Lambda resets it, so it starts
+        """The function's timeout cut its invocation off: Lambda resets it, so the next one starts
         cold.
 
-        It isn't a new one: its /tmp stays as it was (Lambda guide, lambda-runtime-environment).
+        It isn't a new environment: its /tmp is kept (Lambda guide, lambda-runtime-environment).
         """
         self._reset.append(environment)
 

@@ -1,5 +1,4 @@
-"""A mounted file system: what one client gets of it, what all clients do, and what comes out of the
-page cache."""
+"""A mounted file system: the throughput of one client and of all, and what the page cache holds."""
 
 from __future__ import annotations
 
@@ -12,15 +11,15 @@ ALL_CLIENTS = "the file system's throughput"
 
 
 def limit(parameters: Mapping[str, float]) -> Limit:
-    """What one file system gives all its clients (EFS guide, quotas: 20 GiB/s of elastic reads)."""
+    """A file system's throughput for all clients (EFS guide, quotas: 20 GiB/s of elastic reads)."""
     return Limit(ALL_CLIENTS, (parameters["efs_bytes_per_s"],))
 
 
 def fits_in_page_cache(read_bytes: float, process_mb: float, memory_mb: float) -> bool:
-    """Whether files that were read stay in memory beside the process, so that the next read finds
-    them there.
+    """Whether the files read stay in memory next to the process, so that the next read finds them
+    there.
 
-    EFS at 3008 MB was read at 0.7 to 2.5 s a GiB but for the first time, at 1024 MB never
+    EFS was read at 0.7 to 2.5 s a GiB after the first time at 3008 MB, and never at 1024 MB
     (published).
     """
     return read_bytes + process_mb * MEBIBYTE <= memory_mb * MEBIBYTE

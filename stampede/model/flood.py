@@ -1,4 +1,4 @@
-"""The flood of one cell: how many messages, who takes them, and what becomes of those that fail."""
+"""The flood of one cell: how many messages, who takes them, and what happens to those that fail."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from stampede.model.trigger import Trigger
 
 @dataclass(frozen=True)
 class Flood:
-    """One cell's flood. `trigger` None: workers that ask the queue themselves, N of them at once.
+    """One cell's flood. Without a `trigger`, N workers ask the queue themselves.
 
-    `concurrency` is N, the reserved concurrency; `account_concurrency` what the account leaves for
-    all. The loader sends `messages_per_s`, and an invocation takes one. A message that is
-    throttled, or whose function is cut off at `timeout_s`, comes back `visibility_timeout_s` after
-    it was received; one that fails after the pauses `redelivery_s`, the last of them again and
-    again; after `receives` (255 at most) in vain it is a dead letter. `failing` is the share of
-    attempts that end in an error, `crashing` that of those which crash or throw: their messages
-    come back as those of a timeout do. `hand_over_s` lie between two messages of one environment,
-    `cold_start_s` before its first, and `scale_out_per_10_s` new environments come in ten seconds,
-    beside so many that are `warm`. `barrier_s`: none begins before that.
+    `concurrency` is N, the reserved concurrency; `account_concurrency` is the account's limit for
+    all functions. The loader sends `messages_per_s`, and an invocation takes one message. A message
+    that is throttled, or whose function is cut off at `timeout_s`, is visible again
+    `visibility_timeout_s` after it was received; a failed one after the pauses `redelivery_s`, the
+    last of which repeats; after `receives` (at most 255) in vain it is a dead letter. `failing` is
+    the share of attempts that end in an error, `crashing` the share that crash or throw: their
+    messages return as after a timeout. An environment waits `cold_start_s` before its first message
+    and `hand_over_s` between two; it is one of `warm` from the start or of `scale_out_per_10_s` new
+    ones in ten seconds. No operation begins before `barrier_s`.
 
-    Left out: a message whose visibility timeout ends while it is worked on isn't handed out twice,
-    and a trigger that has grown doesn't shrink again.
+    Left out: a message whose visibility timeout ends during its operation isn't delivered twice,
+    and a trigger that has scaled up doesn't scale down.
     """
 
     messages: int

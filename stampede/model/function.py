@@ -1,5 +1,4 @@
-"""The seconds of one operation in a function or on a host of AWS, and what it takes of the limits
-that all share."""
+"""The seconds of one operation in a function or on a host of AWS, and what it takes of limits."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ MEGABYTE, MEBIBYTE = 1e6, 2**20
 def operation(
     work: Work, memory_mb: int, parameters: Parameters, bandwidth_quota: bool = False
 ) -> tuple[Operation, list[Limit]]:
-    """The operation that `work` is in a function of `memory_mb`, and the limits that all of them
+    """The operation for `work` in a function of `memory_mb`, and the limits that all operations
     share.
 
-    A step lasts `fixed_s` + the longest of waiting for answers, its connections, the function's
-    network, its processors and the mount, + `tail_s`; steps come one after the other. `mean_s`,
-    demands and `bottleneck` are those of an operation that isn't the first of its environment.
-    Raises ParameterError where one is missing.
+    A step lasts `fixed_s`, plus the longest of waiting for answers, its connections, the function's
+    network, its processors and the mount, plus `tail_s`; steps run one after the other. `mean_s`,
+    `demands` and `bottleneck` describe an operation that isn't the first in its environment. Raises
+    ParameterError for a missing parameter.
     """
     worker = _Worker(work, memory_mb, parameters, bandwidth_quota)
     first = _Seconds(work, worker, network.cold_tokens(parameters))
@@ -43,7 +42,7 @@ def operation(
 
 
 class _Worker:
-    """What a worker has for one step: the seconds of each of its parts alone, by what that part is
+    """What a step has at its disposal: the seconds of each of its parts alone, by the part's name
     in words."""
 
     def __init__(self, work: Work, memory_mb: int, parameters: Parameters, quota: bool) -> None:
@@ -65,9 +64,8 @@ class _Worker:
             waiting = f"waiting for answers, {each} ms each, {step.at_once:g} at a time"
             parts[waiting] = step.requests * step.request_s / step.at_once
         if step.requests and self._work.calls_per_s_cap:
-            parts[f"the cap of {self._work.calls_per_s_cap:g} calls/s"] = (
-                step.requests / self._work.calls_per_s_cap
-            )
+            cap_per_s = self._work.calls_per_s_cap
+            parts[f"the cap of {cap_per_s:g} calls/s"] = step.requests / cap_per_s
         if step.bytes:
             speed = f"{step.stream_bytes_per_s / MEGABYTE:.0f} MB/s"
             connections = (
@@ -85,9 +83,8 @@ class _Worker:
             mount = f"the mount, {step.mount_bytes_per_s / MEGABYTE:.0f} MB/s for one function"
             parts[mount] = step.mount_bytes / step.mount_bytes_per_s
         if step.cpu_s:
-            processors = (
-                f"the function's processors, {self._vcpus:.2f} vCPU at {self._memory_mb} MB"
-            )
+            vcpus = f"{self._vcpus:.2f} vCPU at {self._memory_mb} MB"
+            processors = f"the function's processors, {vcpus}"
             if step.threads < self._vcpus:
                 processors = f"the client's processing, {step.threads:g} processors at most"
             parts[processors] = processor.seconds(step.cpu_s, self._vcpus, step.threads)
@@ -95,7 +92,7 @@ class _Worker:
 
 
 class _Seconds:
-    """The seconds of a work, in each state in which the bucket of the network may be found."""
+    """The seconds of a work, for each fill level of the network's bucket."""
 
     def __init__(self, work: Work, worker: _Worker, states: tuple[np.ndarray, np.ndarray]) -> None:
         tokens, self._shares = states
@@ -115,7 +112,7 @@ class _Seconds:
         self.mean_s = float(self._seconds @ self._shares)
 
     def draw(self, random: np.random.Generator, count: int) -> np.ndarray:
-        """So many seconds: a state each, scattered."""
+        """`count` random seconds: a fill level each, scattered."""
         if len(self._shares) == 1:
             return scattered(np.full(count, self._seconds[0]), self._spread, random)
         at = random.choice(len(self._shares), size=count, p=self._shares)
@@ -123,7 +120,7 @@ class _Seconds:
 
 
 def _shared(work: Work, parameters: Parameters) -> tuple[dict[str, float], list[Limit]]:
-    """What an operation takes of each shared limit, in all, and those limits."""
+    """What an operation takes of each shared limit in total, and those limits."""
     taken: dict[str, float] = {}
     limits = []
     transferred = sum(step.bytes + step.mount_bytes for step in work.steps)

@@ -1,5 +1,4 @@
-"""The limits that all workers share, as declarations: by how much they slow the workers is in
-`sharing.py`."""
+"""The limits that all workers share, as declarations; `sharing.py` applies them."""
 
 from __future__ import annotations
 
@@ -9,11 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limit:
-    """What all workers share: `name` in words for people, and its capacity a second from each of
-    the times `at_s`.
+    """A limit that all workers share: `name` in words, and its capacity per second from each of the
+    times `at_s`.
 
     The times are seconds from the first message, ascending from 0: a prefix that splits has more
-    from then on.
+    capacity from then on.
     """
 
     name: str

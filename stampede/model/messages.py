@@ -1,4 +1,4 @@
-"""The queue: what the loader has sent, what came back, and what has been received too often."""
+"""The queue: which messages were sent, which returned, and which were received too often."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections import deque
 
 
 class Messages:
-    """So many messages, number i visible i / `per_s` seconds after the first, each received
-    `receives` times at most.
+    """`count` messages, number i visible i / `per_s` seconds after the first, each received at most
+    `receives` times.
 
-    They are received in the order in which they became visible: SQS promises none, and what comes
-    back stands behind the backlog that is there. One byte a message, beside those that came back.
+    They are received in the order in which they became visible. SQS doesn't promise an order; here
+    a returned message joins the end of the backlog. A message takes one byte, plus its entry once
+    it returns.
     """
 
     def __init__(self, count: int, per_s: float, receives: int) -> None:
         self._count, self._gap_s, self._receives = count, 1 / per_s, receives
-        self._fresh = 0  # the next that nobody has received
-        self._returned: deque[tuple[float, int]] = deque()  # since when, which
+        self._fresh = 0  # the next one never received
+        self._returned: deque[tuple[float, int]] = deque()  # (visible since, message)
         self._in_vain = bytearray(count)
 
     def take(self, now_s: float) -> int | None:
-        """One that is visible."""
+        """A visible message, None if there is none."""
         fresh, sent_s = self._fresh, self._fresh * self._gap_s
         if self._returned and (fresh >= self._count or self._returned[0][0] < sent_s):
             return self._returned.popleft()[1]
@@ -31,19 +32,18 @@ class Messages:
         return None
 
     def next_s(self) -> float:
-        """When the loader's next is visible; infinity after the last."""
+        """When the loader's next message is visible; infinity after the last."""
         return self._fresh * self._gap_s if self._fresh < self._count else math.inf
 
     def received_in_vain(self, message: int) -> bool:
-        """Count one more receive that came to nothing; whether that was the last, so that it is a
+        """Count a receive that came to nothing; True if it was the last, so that the message is a
         dead letter."""
         self._in_vain[message] += 1
         return self._in_vain[message] >= self._receives
 
     def times_in_vain(self, message: int) -> int:
-        """How many receives of it came to nothing."""
+        """How many receives of the message came to nothing."""
         return self._in_vain[message]
 
     def visible_again(self, message: int, now_s: float) -> None:
-        """It came back."""
         self._returned.append((now_s, message))

@@ -1,10 +1,10 @@
-"""The network of a function: a bucket of tokens for a burst, and what flows after it; and what a
-VPC lets through.
+"""A function's network: a bucket of tokens for a burst, the rate after it, and what a VPC lets
+through.
 
-Skyrise (arXiv 2501.07771): 1.2 GiB/s until about 300 MiB are through, then 75 MiB/s, the same at
-every memory size; when the function pauses, half of the bucket refills. The quota "Network
-bandwidth per execution environment" (AWS, August 2026) raises the rate after the burst by memory,
-outside of VPCs only.
+Skyrise (arXiv 2501.07771): 1.2 GiB/s for the first 300 MiB or so, then 75 MiB/s, the same at every
+memory size; when the function pauses, half of the bucket refills. The quota "Network bandwidth per
+execution environment" (AWS, August 2026) raises the rate after the burst by memory, outside of VPCs
+only.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Mapping
 import numpy as np
 
 QUOTA_FROM_MB, QUOTA_TO_MB = 2048, 10240
-# Operations since the last refill beyond which none is looked at: 0.55 ^ 64 of them all.
+# Operations since the last refill that are looked at: 0.55 ^ 64 of all have more.
 _MOST_SINCE_REFILL = 64
 
 
 def sustained_bytes_per_s(memory_mb: float, parameters: Mapping[str, float], quota: bool) -> float:
-    """What flows after the burst. With the quota linear in memory from 2 to 10 GB, and never less
-    than without (what it gives below 2 GB AWS doesn't say)."""
+    """The rate after the burst. With the quota, it is linear in memory from 2 to 10 GB, and never
+    below the rate without it (AWS doesn't state it below 2 GB)."""
     without = parameters["network_bytes_per_s"]
     if not quota:
         return without
@@ -35,25 +35,25 @@ def seconds(
     burst_bytes_per_s: float,
     sustained_bytes_per_s: float,
 ) -> np.ndarray:
-    """The seconds in which bytes pass when so many `tokens` (bytes) are left for the burst, one
-    figure for each."""
+    """The seconds in which the bytes pass, for each number of `tokens` (bytes) left for the
+    burst."""
     at_once = np.minimum(tokens, transferred_bytes)
     return at_once / burst_bytes_per_s + (transferred_bytes - at_once) / sustained_bytes_per_s
 
 
 def cold_tokens(parameters: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-    """What a new environment finds in its bucket, as (bytes, share of the cases): all of it."""
+    """A full bucket, as a new environment has it, as (bytes, share of the cases)."""
     return np.array([parameters["network_burst_bytes"]]), np.ones(1)
 
 
 def warm_tokens(
     transferred_bytes: float, parameters: Mapping[str, float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What later operations, which each transfer so many bytes, find in the bucket, as (bytes,
-    share of the cases).
+    """What the bucket holds for later operations, each of `transferred_bytes`, as (bytes, share of
+    the cases).
 
-    A share `network_refilled` of them comes after a pause that refilled half of it; each of the
-    others finds what the one before it left. So the number of operations since the last refill is
+    A share `network_refilled` of them follows a pause that refilled half of the bucket; each of the
+    others has what the one before it left. So the number of operations since the last refill is
     geometric.
     """
     refilled = parameters["network_refilled"]

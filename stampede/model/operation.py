@@ -1,4 +1,4 @@
-"""An operation that nothing else hinders, as a flood needs to know it."""
+"""An operation that runs alone, as a flood needs to know it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 class Operation:
     """What the flood needs to know of an operation.
 
-    `draw(random, count, cold)` gives the own seconds of so many, the first of a new environment
-    where `cold`. `demands` are what one takes of each shared limit in each of its own seconds, by
-    the limit's name. `bottleneck` is what decides its own seconds, in words ("the function's
-    network, 75 MiB/s after the burst").
+    `draw(random, count, cold)` returns `count` durations in seconds, of first operations in new
+    environments if `cold`. `demands` are what one operation takes of each shared limit per second,
+    by the limit's name. `bottleneck` says what decides its duration ("the function's network, 75
+    MiB/s after the burst").
     """
 
     draw: Callable[[np.random.Generator, int, bool], np.ndarray]
@@ -26,7 +26,7 @@ class Operation:
 
 
 def scattered(seconds: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:
-    """`seconds`, each by a log-normal factor of mean 1 and standard deviation `spread`, for what
+    """`seconds`, each times a log-normal factor of mean 1 and standard deviation `spread`, for what
     isn't modelled."""
     if not spread:
         return seconds.copy()

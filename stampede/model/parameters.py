@@ -1,4 +1,4 @@
-"""The figures of AWS: data, each with its unit, source and date, and how well it is known."""
+"""The figures of AWS: data, each with its unit, source, date, and how well it is known."""
 
 from __future__ import annotations
 
@@ -17,28 +17,26 @@ Words = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ParameterError(ValueError):
-    """A parameter that can't be used: one line that names it, and the rule."""
+    """A parameter that can't be used: one line with its name and the rule."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number. The true value is believed to lie in `low` to `high` (as a 95 % interval would
-    say)."""
+    """One number. The true value is believed to lie between `low` and `high` (a 95 % interval)."""
 
     name: Words
     value: Number
     low: Number
     high: Number
     unit: Words
-    # How the value came to be, the surest first.
+    # Where the value comes from, the surest kind first.
     known: Literal["documented", "published", "measured", "fitted", "guessed"]
     source: Words
     date: Annotated[str, msgspec.Meta(pattern=r"^\d{4}(-\d\d){0,2}$")]
 
 
 class Parameters(Mapping[str, float]):
-    """Parameters by name; `p["s3_get_per_s"]` is the value. Raises ParameterError for one that
-    isn't there."""
+    """Parameters by name; `p["s3_get_per_s"]` is the value. Unknown names raise ParameterError."""
 
     def __init__(self, rows: Iterable[Parameter]) -> None:
         self._rows = {row.name: row for row in rows}
@@ -53,19 +51,19 @@ class Parameters(Mapping[str, float]):
         return len(self._rows)
 
     def row(self, name: str) -> Parameter:
-        """All of one parameter. Raises ParameterError."""
+        """A whole parameter. Raises ParameterError."""
         try:
             return self._rows[name]
         except KeyError:
             raise ParameterError(f"{name}: the model has no such parameter") from None
 
     def with_rows(self, rows: Iterable[Parameter]) -> Parameters:
-        """These, with `rows` added or in their place."""
+        """A copy with `rows` added or replaced."""
         return Parameters([*self._rows.values(), *rows])
 
 
 def read(path: Path) -> list[Parameter]:
-    """The parameters of a JSON file, a list of objects. Raises ParameterError."""
+    """The parameters in a JSON file, a list of objects. Raises ParameterError."""
     try:
         parameters = msgspec.json.decode(path.read_bytes(), type=list[Parameter])
     except (OSError, msgspec.MsgspecError) as error:

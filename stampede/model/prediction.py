@@ -1,4 +1,4 @@
-"""What the model predicts of a cell, how sure that is, and the bottleneck."""
+"""What the model predicts for a cell, how certain that is, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from stampede.model.work import Work
 
 __all__ = ["RANGED", "Prediction", "Scenario", "predict"]
 
-# The figures of a prediction that have a range, and the means that have one too: of the first
-# operations of their environments, and of later ones.
+# The figures of a prediction that have a range, and the means that also have one: of the first
+# operations in their environments, and of later ones.
 RANGED = ("avg_s", "time_to_n_s", "share_at_n", "most_at_once", "span_s", "drain_s")
 OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
 
@@ -35,17 +35,17 @@ OF_KINDS = {"first_avg_s": "of_first", "later_avg_s": "of_later"}
 class Prediction:
     """One cell, as `stampede simulate` prints it and run.json keeps it.
 
-    `count` are messages; `min_s` to `p99_s` the seconds of one successful operation, as the table
-    has them, None where all fail (`p99_s` also of fewer than a hundred). N run at once from
-    `time_to_n_s` to `window_end_s` after the first start, None where they never do; `share_at_n` is
+    `count` is the number of messages; `min_s` to `p99_s` are the seconds of one successful
+    operation, as in the table, None if all fail (`p99_s` also below a hundred). N run at once from
+    `time_to_n_s` to `window_end_s` after the first start, None if they never do; `share_at_n` is
     the share of all operations' time in between. `span_s` is from the first start to the last end,
-    `drain_s` from the first message sent to the last record. `peak_requests_per_s` stands against
-    `requests_limit_per_s` (None where no request is counted). `bottleneck` are the limits in words.
-    `ranges` are low and high of RANGED, as far as the parameters are known; a measured figure
-    outside is a miss. `ramp` are points (seconds from the first message, running at once), a few
-    hundred at most, for the picture. `of_first` and `of_later` have the seconds, and the `count`,
-    of the operations that succeeded as the first of their environment, and of the others; `ranges`
-    those of their means, by OF_KINDS.
+    `drain_s` from the first message sent to the last record. `peak_requests_per_s` compares with
+    `requests_limit_per_s` (None if no requests are counted). `bottleneck` names the limits in
+    words. `ranges` are low and high of RANGED and of the means of OF_KINDS, as far as the
+    parameters are known; a measured figure outside is a miss. `ramp` has at most a few hundred
+    points (seconds from the first message, running at once), for the chart. `of_first` and
+    `of_later` hold the seconds and `count` of the operations that succeeded as the first in their
+    environment, and of the others.
     """
 
     count: int
@@ -73,8 +73,7 @@ class Prediction:
     of_later: Mapping[str, float | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """As it stands in run.json, under `prediction.cells.<cell>`: there the bottleneck is
-        `binds`."""
+        """As run.json has it under `prediction.cells.<cell>`, where the bottleneck is `binds`."""
         return {
             "binds" if name == "bottleneck" else name: value for name, value in asdict(self).items()
         }
@@ -89,8 +88,8 @@ def predict(
 ) -> Prediction:
     """What will happen in a cell. The same seed gives the same answer on any machine.
 
-    `evaluation` is what `expect` says of it, where that was asked before; how sure it is, is left
-    out where not `ranged`. Raises ParameterError for a parameter that isn't there.
+    `evaluation` is the answer of `expect`, if it was called already; without `ranged`, no ranges
+    are computed. Raises ParameterError for a missing parameter.
     """
     evaluation = evaluation or expect(scenario, parameters, seed)
     course = evaluation.course
@@ -113,7 +112,7 @@ def predict(
 def _ranges(
     scenario: Scenario, parameters: Parameters, course: Course, seed: int
 ) -> dict[str, tuple[float, float]]:
-    """Those of RANGED, from a part of the flood where it is large."""
+    """The ranges of RANGED and OF_KINDS, from a part of a large flood."""
     part = enough(scenario, course)
     own = evaluate(scenario, parameters, seed, part).course if part < 1 else course
     of_draws = []
@@ -131,7 +130,7 @@ def _ranges(
 
 
 def figures(course: Course) -> dict[str, float | int | None]:
-    """Those of a course that chance decides."""
+    """The figures of a course that chance decides."""
     return {
         **{name: _or_none(getattr(course, name)) for name in SECONDS},
         "time_to_n_s": course.time_to_n_s,
@@ -145,16 +144,15 @@ def figures(course: Course) -> dict[str, float | int | None]:
 
 
 def _requests_limit(work: Work, parameters: Parameters) -> float | None:
-    """Requests a second that the limit of most of the work's requests lets through; None where none
-    are counted."""
+    """Requests a second allowed by the limit that most of the work's requests count against; None
+    if there is none."""
     counted = [step for step in work.steps if step.rate and step.requests]
     if not counted:
         return None
-    return request_rate.limit(max(counted, key=lambda step: step.requests).rate, parameters).per_s[
-        0
-    ]
+    most = max(counted, key=lambda step: step.requests)
+    return request_rate.limit(most.rate, parameters).per_s[0]
 
 
 def _or_none(seconds: float) -> float | None:
-    """nan, where no operation was there to measure, is None."""
+    """None for nan, which means that no operation was there to measure."""
     return None if math.isnan(seconds) else seconds

@@ -1,5 +1,4 @@
-"""The processors of a function: a share of vCPUs by its memory, of which a client may not be able
-to use all."""
+"""A function's processors: a share of vCPUs by memory, which a client may not use fully."""
 
 from __future__ import annotations
 
@@ -7,12 +6,11 @@ from collections.abc import Mapping
 
 
 def vcpus(memory_mb: float, parameters: Mapping[str, float]) -> float:
-    """The vCPUs of a function: proportional to its memory, one at 1,769 MB, six at most (Lambda
-    guide, configuration-memory)."""
+    """In proportion to memory: one at 1,769 MB, at most six (Lambda guide,
+    configuration-memory)."""
     return min(parameters["most_vcpus"], memory_mb / parameters["vcpu_at_mb"])
 
 
 def seconds(cpu_s: float, processors: float, threads: float) -> float:
-    """The seconds in which `cpu_s` CPU seconds pass on so many `processors`, of which it uses
-    `threads` at most."""
+    """The seconds that `cpu_s` CPU seconds take on at most `threads` of the `processors`."""
     return cpu_s / min(processors, threads)

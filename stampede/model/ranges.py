@@ -1,5 +1,4 @@
-"""How sure a prediction is: the same cell again under parameters drawn from where their true values
-may lie."""
+"""How certain a prediction is: the same cell with parameters drawn from their likely ranges."""
 
 from __future__ import annotations
 
@@ -12,17 +11,15 @@ import numpy as np
 
 from stampede.model.parameters import Parameter, Parameters
 
-# Sets of parameters that are drawn: of a small flood, which costs little and scatters much, more of
-# them.
+# Sets of parameters to draw: more for a small flood, which is cheap and scatters widely.
 FEWEST, MOST, MESSAGES_IN_ALL = 12, 30, 10_000
-# Floods under a prediction's own parameters: chance moves small ones further than a few draws show.
-# Another flood lies beyond all of k with a probability of 2 / (k + 1), however they are
-# distributed: 1.3 % of 150. What several figures, which hang together, leave out comes to less than
-# 5 % of the floods.
+# Floods under a prediction's own parameters: chance moves small floods further than a few draws
+# show. Another flood lies beyond all of k with a probability of 2 / (k + 1), whatever the
+# distribution: 1.3 % for 150; for several correlated figures together, below 5 % of the floods.
 MOST_FLOODS, FEWEST_FLOODS, MESSAGES_IN_FLOODS = 150, 40, 5_000
-# A 95 % interval of a normal distribution is so many of its standard deviations to both sides.
+# A 95 % interval of a normal distribution extends this many standard deviations to both sides.
 DEVIATIONS = 1.96
-# What hardly ever reaches N has a share of 0 in some draws, of which there is no logarithm.
+# A cell that rarely reaches N has a share of 0 in some draws, which has no logarithm.
 SMALLEST_RATIO = 0.01
 
 
@@ -32,8 +29,7 @@ def count(messages: float) -> int:
 
 
 def floods(messages: float) -> int:
-    """How many floods of so many messages show what chance does; 0 for large ones, where the draws
-    do."""
+    """How many floods show the effect of chance; 0 for large ones, for which the draws do."""
     number = int(min(MOST_FLOODS, MESSAGES_IN_FLOODS / messages))
     return number if number >= FEWEST_FLOODS else 0
 
@@ -41,21 +37,21 @@ def floods(messages: float) -> int:
 def widened(
     ranges: Mapping[str, tuple[float, float]], floods_figures: Sequence[Mapping[str, float | None]]
 ) -> dict[str, tuple[float, float]]:
-    """The `ranges`, made to hold the figures of floods under the same parameters."""
+    """The `ranges`, extended to hold the figures of floods under the same parameters."""
     result = dict(ranges)
     for name, (low, high) in ranges.items():
-        known = [figures[name] for figures in floods_figures if figures[name] is not None]
-        result[name] = (min([low, *known]), max([high, *known]))
+        values = [figures[name] for figures in floods_figures if figures[name] is not None]
+        result[name] = (min([low, *values]), max([high, *values]))
     return result
 
 
 def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters]:
     """`number` sets of parameters, the same for the same seed.
 
-    A parameter's `low` and `high` are taken for the ends of a 95 % interval around its value, on
-    each side for itself and in proportion; none lies outside. A Latin hypercube (McKay, Beckman and
-    Conover, Technometrics 21, 1979): of each parameter every n-th of its distribution is drawn from
-    once, so that a dozen sets show what a hundred would.
+    A parameter's `low` and `high` are the ends of a 95 % interval around its value, on each side
+    separately and in proportion; no draw lies outside. A Latin hypercube (McKay, Beckman and
+    Conover, Technometrics 21, 1979) draws once from every n-th of each parameter's distribution, so
+    that a dozen sets show what a hundred would.
     """
     random = np.random.default_rng([seed, number])
     names = sorted(
@@ -70,7 +66,7 @@ def draws(parameters: Parameters, number: int, seed: int) -> Iterator[Parameters
 
 
 def value_at(row: Parameter, quantile: float) -> Parameter:
-    """The parameter with the value at a quantile of what it may be."""
+    """The parameter with the value at this quantile of its distribution."""
     deviations = NormalDist().inv_cdf(min(max(quantile, 1e-6), 1 - 1e-6)) / DEVIATIONS
     end = row.high if deviations > 0 else row.low
     return replace(row, value=row.value * (end / row.value) ** min(1.0, abs(deviations)))
@@ -82,30 +78,29 @@ def intervals(
     of_draws: Sequence[Mapping[str, float | None]],
     concurrency: int,
 ) -> dict[str, tuple[float, float]]:
-    """Low and high of each of the `figures` that there is, from those `of_draws` and what the
-    parameters' own values gave, `evaluated`, of the whole or of a part. A draw that doesn't have a
-    figure says nothing of it. No share is above 1, and no more than `concurrency` run at once."""
+    """Low and high of each of the `figures` that isn't None.
+
+    `of_draws` are the figures of the draws, `evaluated` those under the parameters' own values,
+    both of the whole flood or of the same part. A draw without a figure is skipped. No share
+    exceeds 1, and at most `concurrency` run at once.
+    """
     ranges, most = {}, {"share_at_n": 1.0, "most_at_once": float(concurrency)}
     for name, value in figures.items():
         own = evaluated[name]
         if value is None or own is None:
             continue
         drawn = [of_draw[name] for of_draw in of_draws if of_draw[name] is not None]
-        # Of nothing there is no multiple: what is never in full overlap in these values may be in
-        # others.
-        low, high = (
-            interval(value, [number / own for number in drawn])
-            if own
-            else (value, max([value, *drawn]))
-        )
+        if own:
+            low, high = interval(value, [number / own for number in drawn])
+        else:  # zero has no multiple: other parameters may reach the window
+            low, high = value, max([value, *drawn])
         ranges[name] = (low, max(float(value), min(high, most.get(name, math.inf))))
     return ranges
 
 
 def interval(value: float, ratios: Sequence[float]) -> tuple[float, float]:
-    """Low and high of a figure, of which draws gave these multiples: to each side so far that 95 %
-    of log-normally distributed ones would lie within. Each side has a deviation of its own, as if
-    the other were its mirror image."""
+    """Low and high of a figure whose draws are these multiples of it, wide enough for 95 % of
+    log-normally distributed ones. Each side has its own deviation, as if the other mirrored it."""
     logs = [math.log(max(ratio, SMALLEST_RATIO)) for ratio in ratios]
     below, above = sum(min(0.0, log) ** 2 for log in logs), sum(max(0.0, log) ** 2 for log in logs)
     low, high = (math.sqrt(2 * squares / max(1, len(logs))) for squares in (below, above))

@@ -1,10 +1,10 @@
-"""What a bucket takes of requests a second, and what becomes of the calls beyond it.
+"""How many requests a second a bucket takes, and what happens to the calls beyond it.
 
 A prefix of a general purpose bucket takes 3,500 PUT, COPY, POST or DELETE and 5,500 GET or HEAD a
 second (S3 User Guide, "Best practices design patterns: optimizing Amazon S3 performance"); a
 directory bucket 100,000 and 200,000. Under steady load a prefix splits, and each half takes as
 much: after 15 to 60 minutes, as users report; Skyrise (arXiv 2501.07771) saw reads rise within tens
-of minutes, and writes never pass 3,500 a second in two hours.
+of minutes, and writes never exceed 3,500 a second in two hours.
 """
 
 from __future__ import annotations
@@ -16,29 +16,28 @@ from stampede.model.limits import Limit
 from stampede.model.retries import Rules, ours
 
 MINUTE_S = 60.0
-# Each split doubles; nobody has reported more at one time.
+# Each split doubles the rate; nobody has reported more splits at once.
 MOST_SPLITS = 6
-# S3 asks KMS for the key of the source (Decrypt) and for one of the copy (GenerateDataKey), where
-# no bucket key is.
+# Without a bucket key, S3 makes two calls to KMS: Decrypt (source) and GenerateDataKey (copy).
 KMS_CALLS_PER_COPY = 2
-# botocore's modes, and our Go program's: standard mode has the quota and the longest pause of
+# The modes of botocore, and of our Go program: standard mode has the quota and the longest pause of
 # `retries.Rules`, legacy mode neither.
 LEGACY, STANDARD = "legacy", "standard"
-# Halvings of an interval until the answer is exact enough.
+# Halvings of an interval, enough for an exact answer.
 HALVINGS = 50
 
 
 @dataclass(frozen=True)
 class Rate:
-    """One kind of limit: its words, the capacity and after how many minutes it doubles (empty:
-    never), by name."""
+    """A kind of limit: its words, and the names of its parameters for capacity and minutes until it
+    doubles (empty: never)."""
 
     words: str
     per_s: str
     split_minutes: str = ""
 
 
-# By the name that a step of a work has for it.
+# By the name that a step of a work uses.
 RATES = {
     "s3_get": Rate("S3's GET rate", "s3_get_per_s", "prefix_split_minutes"),
     "s3_put": Rate("S3's PUT and COPY rate", "s3_put_per_s", "write_split_minutes"),
@@ -50,9 +49,9 @@ RATES = {
 
 
 def limit(rate: str, parameters: Mapping[str, float]) -> Limit:
-    """The limit of that name, in requests a second: for `kms_copy` in copies, for `s3_put_adaptive`
-    what workers reach that slow down by themselves. Raises KeyError for a rate that isn't there,
-    ParameterError for a parameter."""
+    """The limit with this name, in requests a second: for `kms_copy` in copies, for
+    `s3_put_adaptive` the rate of workers that slow themselves down. Raises KeyError for an unknown
+    rate, ParameterError for a missing parameter."""
     kind = RATES[rate]
     per_s = parameters[kind.per_s]
     if rate == "s3_put_adaptive":
@@ -70,10 +69,12 @@ def limit(rate: str, parameters: Mapping[str, float]) -> Limit:
 
 @dataclass(frozen=True)
 class Calls:
-    """Calls that all workers keep up, whatever S3 says: `at_once` of them, each of `call_s` when S3
-    takes it, tried `attempts` times in all, by `retry_mode`; standard mode by `rules`, those of our
-    own client unless others ran. For SlowDown botocore's are the same before 2026 and since, but
-    for a pause that an answer's header may ask for."""
+    """Calls that all workers keep up, whatever S3 answers: `at_once` of them, each of `call_s` when
+    S3 accepts it, with at most `attempts` by `retry_mode`.
+
+    `rules` are those of standard mode, by default of our own client. botocore's for SlowDown are
+    the same before and since 2026, except for a pause that a response header may ask for.
+    """
 
     at_once: float
     call_s: float
@@ -84,9 +85,9 @@ class Calls:
 
 @dataclass(frozen=True)
 class Refusals:
-    """What comes of calls: `per_s` that S3 takes, the share of objects whose first call it
-    throttles (`refused`), of all calls (`slowdowns`), and the share of objects that fail after the
-    last attempt."""
+    """The outcome of calls: S3 accepts `per_s`; `refused` is the share of objects whose first call
+    it throttles, `slowdowns` the share of throttled calls, `failed` the share of objects that fail
+    after their last attempt."""
 
     per_s: float
     refused: float = 0.0
@@ -95,13 +96,13 @@ class Refusals:
 
 
 def refusals(calls: Calls, per_s: float, parameters: Mapping[str, float]) -> Refusals:
-    """What a fixed pace comes to where S3 takes `per_s` calls a second.
+    """What a fixed pace comes to when S3 takes `per_s` calls a second.
 
-    S3 goes on taking what it takes. The workers' calls are under way, throttled, or in a pause
-    before a retry (random, up to 1 s, doubling): as many are throttled as fill the time that S3
-    leaves them. Calls are throttled in bunches, so that a retry meets more of it, 1 - (1 -
-    share)^`slowdown_clustering`. Standard mode stops retrying when its tokens are gone, which makes
-    failures of what would have been retries.
+    S3 keeps accepting calls at that rate. The workers' calls are in progress, throttled, or in a
+    pause before a retry (random, up to 1 s, doubling): as many are throttled as fill the remaining
+    time. Calls are throttled in bunches, so a retry is throttled more often, with probability 1 -
+    (1 - share)^`slowdown_clustering`. Standard mode stops retrying when its tokens are used up,
+    which turns retries into failures.
     """
     if calls.at_once <= per_s * calls.call_s:
         return Refusals(calls.at_once / calls.call_s)
@@ -117,8 +118,8 @@ def refusals(calls: Calls, per_s: float, parameters: Mapping[str, float]) -> Ref
 
 @dataclass(frozen=True)
 class _Balance:
-    """Of one object, on average: whether its first call is throttled, the calls that are, whether
-    it gets through, the seconds of all that, and whether standard mode's tokens suffice."""
+    """The mean of one object: the probability that its first call is throttled, its throttled
+    calls, its probability of success, its seconds, and whether standard mode's tokens suffice."""
 
     first: float
     throttled: float
@@ -130,7 +131,7 @@ class _Balance:
 def _balance(
     calls: Calls, per_s: float, granted: float, parameters: Mapping[str, float]
 ) -> _Balance:
-    """The state in which S3 takes `per_s`, when that share of the retries is `granted`."""
+    """The state in which S3 takes `per_s`, when this share of the retries is `granted`."""
 
     def fast_enough(first: float) -> bool:
         state = _state(calls, first, granted, parameters)
@@ -151,8 +152,7 @@ def _state(calls: Calls, first: float, granted: float, parameters: Mapping[str, 
     paused_s = sum(share * _pause_s(retry, calls) for retry, share in enumerate(retries, 1))
     answer_s = parameters["slowdown_s"]
     cycle_s = through * calls.call_s + throttled * answer_s + paused_s
-    # What is there of tokens at first is soon gone: what counts is that no more are lost than calls
-    # at once give.
+    # The initial tokens are soon used up: calls that succeed at once must give back what is lost.
     lost = calls.rules.throttle_cost * (tried_again - after_retry)
     return _Balance(
         first, throttled, through, cycle_s, lost <= calls.rules.success_gain * (1 - first)
@@ -160,20 +160,18 @@ def _state(calls: Calls, first: float, granted: float, parameters: Mapping[str, 
 
 
 def _pause_s(retry: int, calls: Calls) -> float:
-    """The mean pause before a retry (from 1): evenly from 0 to 2^(retry - 1) s, in standard mode at
-    most 20 s, as our Go program's. botocore cuts before it draws, which is the same up to the fifth
-    retry."""
-    most_s, longest_s = (
-        calls.rules.throttle_first_pause_s * 2.0 ** (retry - 1),
-        calls.rules.longest_pause_s,
-    )
+    """The mean pause before a retry (from 1): uniform from 0 to 2^(retry - 1) s, in standard mode
+    at most 20 s, as in our Go program. botocore caps before it draws, which is the same up to the
+    fifth retry."""
+    most_s = calls.rules.throttle_first_pause_s * 2.0 ** (retry - 1)
+    longest_s = calls.rules.longest_pause_s
     if calls.retry_mode == LEGACY or most_s <= longest_s:
         return most_s / 2
     return longest_s - longest_s**2 / (2 * most_s)
 
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Up to where `holds`, which holds at `low` and not beyond one point."""
+    """The point up to which `holds` is true; it is true at `low`."""
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)

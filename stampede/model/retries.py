@@ -1,4 +1,4 @@
-"""How an SDK retries in standard mode, by the version that ran: `functions/agreed/retries.json`."""
+"""How an SDK retries in standard mode, by SDK version: `functions/agreed/retries.json`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ AGREED = FUNCTIONS / "agreed" / "retries.json"
 
 @dataclass(frozen=True)
 class Rules:
-    """Standard mode's. A client has so many `tokens` at most; a retry takes `retry_cost` of them,
-    `timeout_cost` after a timeout and `throttle_cost` after a throttled call. A call that succeeds
-    gives back what its last retry cost, or `success_gain`. The first pause lasts up to
-    `first_pause_s`, after a throttled call up to `throttle_first_pause_s`, and each later one up to
-    twice as long, up to `longest_pause_s`. `retry_after_header` is the answer's header that may
-    make a pause longer, in milliseconds and by 5 s at most; None: no header does."""
+    """The rules of standard mode.
+
+    A client has at most `tokens`; a retry takes `retry_cost` of them, `timeout_cost` after a
+    timeout and `throttle_cost` after a throttled call. A successful call returns the cost of its
+    last retry, or `success_gain`. The first pause lasts up to `first_pause_s`, after a throttled
+    call up to `throttle_first_pause_s`; each later one up to twice as long, at most
+    `longest_pause_s`. `retry_after_header` names the response header that may extend a pause, in
+    milliseconds and by at most 5 s; None if no header does.
+    """
 
     tokens: int
     retry_cost: int
@@ -34,11 +37,10 @@ class Rules:
 
 
 def rules_of(sdk: str) -> Rules | None:
-    """The rules of an `sdk` as records name it (`botocore 1.44.5`); None for one whose rules aren't
-    known.
+    """The rules of an `sdk` as records name it (`botocore 1.44.5`); None if they are unknown.
 
-    Records of the first edition say `none` for its own HTTP clients. The SDK for Go has its own
-    retries off: ours are around its calls.
+    Records of the first edition say `none` for its own HTTP clients. The SDK for Go has its retries
+    switched off: our own surround its calls.
     """
     name, _, version = sdk.partition(" ")
     since = _agreed()["sdks"].get(name, {})
@@ -47,7 +49,7 @@ def rules_of(sdk: str) -> Rules | None:
 
 
 def ours() -> Rules:
-    """Those of the Go programs, and of the first edition's own HTTP clients."""
+    """The rules of the Go programs, and of the first edition's HTTP clients."""
     return _standard(_agreed()["ours"])
 
 

@@ -1,4 +1,4 @@
-"""One cell as the model is asked about it, and one run of the engine over it."""
+"""One cell as input of the model, and one run of the engine."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from stampede.model.trigger import Trigger, kept
 from stampede.model.work import Work
 
 STANDARD, PROVISIONED = "standard", "provisioned"
-# A small flood is run so often, or until it has so many messages together.
+# A small flood is run this often, or until this many messages are reached.
 MOST_COURSES, MESSAGES_FOR_A_MEAN = 30, 300
-# Those of one operation as the table has them, and those of the flood.
+# Figures of one operation, as in the table, and of the flood.
 SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s", "p99_s")
 SPANS = ("time_to_n_s", "window_end_s", "share_at_n", "first_start_s", "drain_s")
 KINDS = ("of_first", "of_later")
 COUNTS = ("succeeded", "failed_attempts", "dead_lettered", "throttled")
-# A part of a flood has at least so many of both.
+# A part of a flood has at least this many of both.
 ENOUGH_ATTEMPTS, ENOUGH_WORKERS = 5000, 100
-# A larger flood is judged by a part of it: nobody waits minutes for an answer.
+# A part stands in for a larger flood: nobody waits minutes for an answer.
 MOST_ATTEMPTS = 200_000
 # A longer warm-up starts no further environment.
 ENOUGH_WARM_UP_EACH = 100
@@ -36,16 +36,16 @@ ENOUGH_WARM_UP_EACH = 100
 
 @dataclass(frozen=True)
 class Scenario:
-    """One cell as the model is asked about it.
+    """One cell as input of the model.
 
-    `work(parameters)` is what a message does. `trigger`: `standard` or `provisioned` (with
-    `pollers`, minimum and maximum), or empty where workers ask the queue themselves or the messages
-    go one after the other. What is None of `maximum_concurrency` and `account_concurrency` doesn't
-    limit. `bandwidth_quota`: the function has the quota "Network bandwidth per execution
-    environment". `warm_up` are messages of a flood before this one, whose environments are still
-    warm. `crashing` is the share of invocations that crash or throw, beside those `failing`, which
-    report it. Where an invocation takes a batch, that is what is called a message here, and
-    `batch_size` are the loader's in it: all batches are full, and wait for no window.
+    `work(parameters)` is what a message does. `trigger` is `standard`, `provisioned` (with
+    `pollers`, minimum and maximum), or empty if workers ask the queue themselves or the messages
+    run one after the other. `maximum_concurrency` and `account_concurrency` don't limit if None.
+    `bandwidth_quota`: the function has the quota "Network bandwidth per execution environment".
+    `warm_up` messages run before this flood, and leave their environments warm. `crashing` is the
+    share of invocations that crash or throw, `failing` the share that report an error. If an
+    invocation takes a batch, a message here is a batch of `batch_size` of the loader's messages;
+    all batches are full, and wait for no window.
     """
 
     work: Callable[[Parameters], Work]
@@ -68,7 +68,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What the engine was asked, and what it answered."""
+    """The input of the engine, and its answer."""
 
     work: Work
     operation: Operation
@@ -80,10 +80,10 @@ class Evaluation:
 def evaluate(
     scenario: Scenario, parameters: Parameters, seed: int | Sequence[int] = 1, part: float = 1.0
 ) -> Evaluation:
-    """Run the engine over `scenario` once. Raises ParameterError for a parameter that isn't there.
+    """Run the engine over `scenario` once. Raises ParameterError for a missing parameter.
 
-    Below 1, a `part` of everything that there is many of: messages, functions, what the trigger
-    adds, what all share. Its figures are about those of the whole, for less computing.
+    A `part` below 1 scales everything down: messages, functions, what the trigger adds, shared
+    limits. Its figures are about those of the whole, at less computing.
     """
     return next(evaluations(scenario, parameters, [seed], part))
 
@@ -94,7 +94,7 @@ def evaluations(
     seeds: Iterable[int | Sequence[int]],
     part: float = 1.0,
 ) -> Iterator[Evaluation]:
-    """One for each seed; what chance has no part in is worked out once."""
+    """One evaluation for each seed; what doesn't depend on chance is computed once."""
     work = scenario.work(parameters)
     operation, limits = function.operation(
         work, scenario.memory_mb, parameters, scenario.bandwidth_quota
@@ -115,7 +115,7 @@ def evaluations(
 
 
 def _of_whole(flood: Flood, part: Flood, course: Course) -> Course:
-    """What came of a part, scaled to the whole."""
+    """The course of a part, scaled to the whole."""
     times, workers = flood.messages / part.messages, flood.concurrency / part.concurrency
     return replace(
         course,
@@ -131,9 +131,10 @@ def _of_whole(flood: Flood, part: Flood, course: Course) -> Course:
 
 
 def expect(scenario: Scenario, parameters: Parameters, seed: int = 1) -> Evaluation:
-    """As `evaluate`, of the whole, or of a part with about MOST_ATTEMPTS where there would be more.
-    Of a small flood, where chance decides much, the figures are the means of several; one that most
-    of them don't have, none has.
+    """As `evaluate`, for the whole, or a part with about MOST_ATTEMPTS if there would be more.
+
+    A small flood, for which chance matters, gets the means of several runs; a figure that most runs
+    lack is missing.
     """
     part = enough(scenario)
     if part < 1:
@@ -156,7 +157,7 @@ def _mean_course(courses: Sequence[Course]) -> Course:
     means: dict[str, Any] = {name: _mean(values(name), math.nan) for name in SECONDS}
     means |= {name: _mean(values(name), None) for name in SPANS}
     means |= {name: round(mean(values(name))) for name in COUNTS}
-    # N where most of them reach it: as `time_to_n_s`.
+    # N if most of them reach it, as for `time_to_n_s`.
     means["most_at_once"] = median_low(values("most_at_once"))
     for kind in KINDS:
         figures = values(kind)
@@ -168,29 +169,29 @@ def _mean_course(courses: Sequence[Course]) -> Course:
 
 
 def _mean(values: Sequence[float | None], otherwise: float | None) -> float | None:
-    """The mean of those that there are, `otherwise` where most are missing."""
-    known = [value for value in values if value is not None and not math.isnan(value)]
-    return math.fsum(known) / len(known) if 2 * len(known) > len(values) else otherwise
+    """The mean of the values that exist, `otherwise` if most are missing."""
+    existing = [value for value in values if value is not None and not math.isnan(value)]
+    return math.fsum(existing) / len(existing) if 2 * len(existing) > len(values) else otherwise
 
 
 def enough(
     scenario: Scenario, course: Course | None = None, attempts: float = ENOUGH_ATTEMPTS
 ) -> float:
-    """The part of a large flood that gives about the same figures as the whole, in about so many
-    `attempts` where a message is tried as often as in the `course` of it; 1 for a small flood."""
+    """The part of a large flood that gives about the figures of the whole in about `attempts`, if
+    messages are retried as often as in its `course`; 1 for a small flood."""
     in_all = scenario.messages if course is None else course.succeeded + course.failed_attempts
     workers = math.ceil(max(attempts / in_all * scenario.concurrency, ENOUGH_WORKERS))
     return min(1.0, workers / scenario.concurrency)
 
 
 def part_of(flood: Flood, part: float) -> Flood:
-    """A small flood that goes as the large one does."""
+    """A small flood that behaves like the large one."""
     if part >= 1:
         return flood
     trigger = flood.trigger and Trigger(
         max(1.0, part * flood.trigger.start),
         part * flood.trigger.per_minute,
-        max(1.0, round(part * flood.trigger.most, 6)),  # at N, where the whole's is
+        max(1.0, round(part * flood.trigger.most, 6)),  # at N, as for the whole
     )
     return replace(
         flood,
@@ -205,7 +206,7 @@ def part_of(flood: Flood, part: float) -> Flood:
 
 
 def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
-    """What the small flood shares."""
+    """The limits that the small flood shares."""
     share = min(1.0, part)
     return [
         replace(limit, per_s=[share * capacity for capacity in limit.per_s]) for limit in limits
@@ -213,7 +214,7 @@ def part_of_limits(limits: Sequence[Limit], part: float) -> list[Limit]:
 
 
 def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
-    """What the engine needs to know of a cell beside its operation."""
+    """What the engine needs to know of a cell besides its operation."""
     cold_s = (parameters["cold_start_s"] if scenario.trigger else 0.0) + work.cold_s
     return Flood(
         messages=scenario.messages,
@@ -236,7 +237,7 @@ def flood_of(scenario: Scenario, work: Work, parameters: Parameters) -> Flood:
 
 def trigger_of(scenario: Scenario, parameters: Parameters) -> Trigger | None:
     """The trigger's ramp (Lambda guide, "Configuring scaling behavior for SQS event source
-    mappings")."""
+    mappings": see Trigger)."""
     if not scenario.trigger:
         return None
     if scenario.trigger == PROVISIONED and scenario.pollers is not None:

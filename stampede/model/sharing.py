@@ -1,4 +1,4 @@
-"""By how much limits slow the workers that share them, when they want more than there is."""
+"""How much limits slow down the workers that share them, when demand exceeds capacity."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from stampede.model.limits import Limit
 
 
 class Shared:
-    """The limits that an operation takes something of, expressed as how many of it can run at full
-    speed.
+    """The limits that an operation uses, as the number of operations that can run at full speed.
 
-    One operation takes `demands` of a limit in each second of its own, so running ones make
-    progress of min(1, min over limits of capacity / (running x demand)) a second: generalised
-    processor sharing in equal parts (Kleinrock 1967). All operations are alike, so that is min(1,
-    room / running) with room = min(capacity / demand).
+    An operation takes `demands` of a limit per second of its own, so running operations progress at
+    min(1, min over limits of capacity / (running x demand)): generalised processor sharing in equal
+    parts (Kleinrock 1967). All operations are alike, so that is min(1, room / running) with room =
+    min(capacity / demand).
     """
 
     def __init__(self, limits: Sequence[Limit], demands: Mapping[str, float]) -> None:
-        """Limits that nothing is taken of are left out. Raises ValueError for a demand on a limit
-        that isn't there."""
+        """Leave out limits without demand. Raises ValueError for a demand on a missing limit."""
         if missing := set(demands) - {limit.name for limit in limits}:
             raise ValueError(
                 f"an operation demands {', '.join(sorted(missing))}, and there is no such limit"
@@ -40,7 +38,7 @@ class Shared:
         self._tightest = rooms.argmin(axis=0) if limits else np.zeros(len(self.at_s), dtype=int)
 
     def slows(self, most_running: int) -> bool:
-        """Whether so many at once are ever too many."""
+        """Whether `most_running` at once are ever too many."""
         return bool((self.rooms < most_running).any())
 
     def room(self, at: np.ndarray) -> np.ndarray:
@@ -50,8 +48,8 @@ class Shared:
     def slowed_shares(
         self, at: np.ndarray, running: np.ndarray, busy_s: np.ndarray
     ) -> dict[str, float]:
-        """By limit, the share of all `busy_s` (operation time from each of `at` on) in which it
-        slowed everything."""
+        """For each limit, the share of all `busy_s` (operation time from each of `at` on) in which
+        it slowed all operations."""
         step = self._step(at)
         slowed = np.where(running > self.rooms[step], busy_s, 0.0)
         sums = np.bincount(self._tightest[step], slowed, minlength=len(self.names))

@@ -1,5 +1,4 @@
-"""A flood carried out: a queue of messages, a trigger, environments, and operations that share
-limits."""
+"""Carries out a flood: a queue, a trigger, environments, and operations that share limits."""
 
 from __future__ import annotations
 
@@ -16,10 +15,10 @@ from stampede.model.sharing import Shared
 
 
 def run(flood: Flood, operation: Operation, limits: Sequence[Limit], seed: int) -> Course:
-    """Carry a flood out; `limits` are those that the operation's demands are on. The same seed
-    gives the same course.
+    """Carry a flood out under `limits`, those of the operation's demands. The same seed gives the
+    same course.
 
-    Raises ValueError for a demand on a limit that isn't there, and for a flood that never ends.
+    Raises ValueError for a demand on a missing limit, and for a flood that never ends.
     """
     return carried_out(flood, operation, Shared(limits, operation.demands), seed)
 
@@ -27,7 +26,7 @@ def run(flood: Flood, operation: Operation, limits: Sequence[Limit], seed: int) 
 def carried_out(
     flood: Flood, operation: Operation, shared: Shared, seed: int | Sequence[int]
 ) -> Course:
-    """The same, by what is `shared`, for floods that differ in chance alone."""
+    """As `run`, with limits prepared once for floods that differ in chance alone."""
     with _no_collector():
         attempts = Engine(flood, operation, shared, seed).run()
     counted = course(attempts, flood.concurrency, operation.requests_per_s, shared)
@@ -41,8 +40,8 @@ def carried_out(
 
 @contextmanager
 def _no_collector() -> Iterator[None]:
-    """The engine makes tuples by the million and no circles; looking for circles took it a fifth to
-    a third longer."""
+    """The engine makes millions of tuples and no cycles; searching for cycles took it a fifth to a
+    third longer."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -1,5 +1,4 @@
-"""What one message does, in quantities: the words in which an experiment describes its operation to
-the model."""
+"""What one message does, in quantities: how an experiment describes its operation to the model."""
 
 from __future__ import annotations
 
@@ -10,16 +9,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Step:
-    """A part of the operation, in which everything below goes on at once: it lasts as long as the
-    slowest of them.
+    """A part of the operation: everything below runs at once, so a step lasts as long as the
+    slowest.
 
-    `fixed_s` comes on top, whatever else there is. `requests` of `request_s` each (mean seconds
-    from sending to the answer, without the bytes), `at_once` at a time; `rate` names the limit of
-    requests a second that they count against, which all workers share (`s3_get`, `s3_put`, ...;
-    empty: none). `tail_s` is by how much the slowest of them makes the step longer. `bytes` go over
-    the worker's own network, at most `stream_bytes_per_s` on each of `at_once` connections;
-    `mount_bytes` come from a file system, at most `mount_bytes_per_s` for one worker. `cpu_s` are
-    CPU seconds of the client's own, on `threads` processors at most (1: a GIL).
+    `fixed_s` is added in any case. `requests` take `request_s` each (mean seconds from request to
+    answer, without the bytes), `at_once` at a time; `rate` names the shared limit of requests a
+    second that they count against (`s3_get`, `s3_put`, ...; empty: none). `tail_s` is how much
+    longer the slowest request makes the step. `bytes` cross the worker's own network, at most
+    `stream_bytes_per_s` on each of `at_once` connections; `mount_bytes` come from a file system, at
+    most `mount_bytes_per_s` per worker. `cpu_s` are the client's CPU seconds, on at most `threads`
+    processors (1: a GIL).
     """
 
     what: str
@@ -42,12 +41,11 @@ class Work:
     """One message: its steps, one after the other, where they run, and how much their seconds vary.
 
     `network`: `function`, `vpc` (a function in one of `subnets`), or `host` (no bucket of tokens).
-    `spread` is the relative standard deviation of one operation's seconds from causes that aren't
-    modelled. `calls_per_s_cap` is a cap that the worker keeps itself (0: none), `attempts` how
-    often it tries a request that was throttled. `repeat` is what the same worker does when it has
-    done a first one (from a page cache, say), None where that is the same. `cold_s` is what a new
-    environment takes before its first operation, beside the Lambda's own start, and `before_s` what
-    each message takes before the seconds of its record begin.
+    `spread` is the relative standard deviation of an operation's seconds from causes that aren't
+    modelled. `calls_per_s_cap` is the worker's own cap (0: none), `attempts` how often it tries a
+    throttled request. `repeat` is the work of later messages on the same worker (from a page cache,
+    say), None if that is the same. A new environment takes `cold_s` before its first operation, on
+    top of Lambda's own start; each message takes `before_s` before the seconds of its record begin.
     """
 
     steps: Sequence[Step]

@@ -1,11 +1,11 @@
-"""The report: reads a results folder, sets its figures beside the published ones, and makes one
+"""The report: reads a results folder, compares its figures with the published ones, and writes a
 page.
 
-The modules, along the path of the data: `run` opens the folder's store, `cells` counts each cell,
-`intervals` resamples, `findings` and `economy` set cells against each other, `messages` says what
-became of every message, `answer` finds the words, `results` makes the tables and `pictures` the
-`charts`, `details` what stands below, and `page` and `render` put it together. `saved_query` gives
-the rows of cells.csv; `rebuild` writes it all.
+The modules, along the path of the data: `run` opens the folder's store, `cells` measures each cell,
+`intervals` resamples, `findings` and `economy` compare cells, `messages` accounts for every
+message, `answer` words the result, `results` makes the tables, `pictures` the `charts` and
+`details` the sections below them, `page` and `render` assemble the page. `saved_query` provides the
+rows of cells.csv; `rebuild` writes all files.
 """
 
 from collections.abc import Sequence
@@ -26,22 +26,21 @@ def build(run_dir: Path) -> "Rebuilt":
     """Write cells.csv, statistics.json, table.md, figures/ and report.html into the results folder
     `run_dir`.
 
-    Raises NoReport (one line) for a folder that can't be reported at all, OSError when it can't be
-    written.
+    Raises NoReport (one line) for a folder that can't be reported, OSError if it can't be written.
     """
-    # Plots and the query evaluator take a second to import, which a command that fails at once
-    # shouldn't cost.
+    # Charts and the query evaluator take a second to import, which a command that fails at once can
+    # do without.
     from stampede.report import rebuild
 
     return rebuild.build(Path(run_dir))
 
 
 def compare(run_dirs: Sequence[Path], output: Path) -> "Comparison":
-    """Write a page that sets the second of two runs against the first; `output` is the file, or a
-    folder that gets a comparison.html.
+    """Write a page that compares the second of two runs with the first; `output` is the file, or a
+    folder for comparison.html.
 
-    Raises NoReport (one line) for runs that can't be compared or reported, OSError when it can't be
-    written.
+    Raises NoReport (one line) for runs that can't be compared or reported, OSError if the page
+    can't be written.
     """
     from stampede.report import compare_runs
 
@@ -49,11 +48,11 @@ def compare(run_dirs: Sequence[Path], output: Path) -> "Comparison":
 
 
 def history(run_dirs: Sequence[Path], output: Path) -> "History":
-    """Write a page of three runs or more over time; `output` is the file, or a folder that gets a
+    """Write a page of three or more runs over time; `output` is the file, or a folder for
     history.html.
 
-    Raises NoReport (one line) for runs that have no common history or can't be reported, OSError
-    when it can't be written.
+    Raises NoReport (one line) for runs that can't be compared or reported, OSError if the page
+    can't be written.
     """
     from stampede.report import over_time
 

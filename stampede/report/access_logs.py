@@ -1,4 +1,4 @@
-"""What S3's server access logs say of a run, beside what its records say."""
+"""What S3's server access logs say of a run, next to its records."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from stampede.runs import stored_json
 from stampede.tables import Field, Row, Table
 
 FILE = "server_side.json"
-# The query that gave the rows; a copy leaves a line at its source too, which is no request of its
-# own.
+# A copy also logs a line for its source, which isn't a request of its own.
 OF_A_SOURCE = "_GET"
-# S3's answer where it is asked too often, SlowDown.
+# S3's status for SlowDown, and the lowest status of an error.
 THROTTLED, FIRST_ERROR = 503, 400
-# So few different requests among the lines aren't a lack of precision: lines came twice.
+# A share of distinct requests below this isn't imprecision: lines arrived more than once.
 REPEATED_BELOW = 0.95
 LABELS = {
     "requests": "requests",
@@ -27,7 +26,7 @@ LABELS = {
 
 
 def detail(run: Run) -> Detail | None:
-    """None where S3's access logs weren't asked for, or had no line."""
+    """The section, or None if S3's access logs weren't queried or had no lines."""
     stored = stored_json.value_or_warning(
         run.directory / FILE, dict, run.warnings, is_optional=True
     )
@@ -45,20 +44,15 @@ def detail(run: Run) -> Detail | None:
     if not own:
         sentences.append("No line comes from the run’s own role.")
     ids = [row for row in rows if type(row.get("request_ids")) is int]
-    if sum(row["request_ids"] for row in ids) < REPEATED_BELOW * sum(
-        row["requests"] for row in ids
-    ):
+    distinct = sum(row["request_ids"] for row in ids)
+    if distinct < REPEATED_BELOW * sum(row["requests"] for row in ids):
         sentences.append("Some lines arrived more than once, so the counts are too high.")
-    return Detail(
-        "server_side",
-        "S3 access logs",
-        sentences,
-        tables=[_beside(seen(own), _recorded(run)), _every(rows, role)],
-    )
+    tables = [_beside(seen(own), _recorded(run)), _every(rows, role)]
+    return Detail("server_side", "S3 access logs", sentences, tables=tables)
 
 
 def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row with whole numbers as such: CloudWatch writes large ones with an exponent."""
+    """The row with whole numbers as integers: CloudWatch writes large ones with an exponent."""
     return {
         name: int(value) if type(value) is float and value.is_integer() else value
         for name, value in row.items()
@@ -66,21 +60,20 @@ def _whole(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    """Whether it can be counted: what the query leaves out isn't there, and the rest is of its
-    kind."""
+    """Whether the row can be counted: fields may be missing, but the others have their types."""
     numbers = ("requests", "status", "bytes_sent", "size_bytes")
     is_whole = all(type(row.get(name, 0)) is int for name in numbers)
     return is_whole and "requests" in row and isinstance(row.get("request"), str)
 
 
 def seen(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """What S3 saw, in rows of the saved query, by LABELS."""
+    """What S3 saw, from rows of the saved query, by LABELS."""
     sums = dict.fromkeys(LABELS, 0)
     for row in rows:
         if row["request"].endswith(OF_A_SOURCE):
             continue
         status, count = row.get("status", 0), row["requests"]
-        # Of what was written the sizes: S3 sends nothing back for them.
+        # For writes, the sizes of the objects: S3 sends no bytes back.
         is_written = any(word in row["request"] for word in (".PUT.", ".COPY."))
         sums["requests"] += count
         if status < FIRST_ERROR:
@@ -92,7 +85,7 @@ def seen(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _recorded(run: Run) -> dict[str, int | None]:
-    """What all records say whose requests S3 logs: warm-ups and failures asked S3 too."""
+    """What the records say of requests that S3 logs, including warm-ups and failures."""
     is_file = "records" in run.store.files
     sums: dict[str, int | None] = dict.fromkeys(LABELS)
     for _, row in stored_json.rows(run.directory / "records.jsonl", []) if is_file else ():
@@ -129,7 +122,7 @@ def _every(rows: Iterable[Row], role: object) -> Table:
             "status",
             show=str,
             rank=1,
-            look=lambda row: "bad" if (row["status"] or 0) >= FIRST_ERROR else "",
+            look=lambda row: "bad" if row.get("status", 0) >= FIRST_ERROR else "",
         ),
         Field("error", "error", is_text=True, rank=1),
         Field("requests", "requests", show="{:,}".format, rank=1),
@@ -139,17 +132,7 @@ def _every(rows: Iterable[Row], role: object) -> Table:
     lines = []
     for row in rows:
         whose = "the run’s" if role and row.get("role") == role else str(row.get("role") or "")
-        numbers = {
-            name: row.get(name) for name in ("status", "requests", "bytes_sent", "size_bytes")
-        }
-        lines.append(
-            {
-                "request": row["request"],
-                "role": whose,
-                "error": str(row.get("error") or ""),
-                **numbers,
-            }
-        )
+        lines.append({**row, "role": whose, "error": str(row.get("error") or "")})
     return Table(
         "server-side-operations", "All operations that S3 logged in that time", fields, lines
     )

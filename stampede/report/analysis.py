@@ -1,4 +1,4 @@
-"""Everything that is counted of a run, for its page and for statistics.json."""
+"""Everything counted for a run, for its page and for statistics.json."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SELECT count(*), count(*) FILTER (message IN (FROM successes)) FROM messages
 
 @dataclass(frozen=True)
 class Analysis:
-    """A run, its cells, and what they say against each other."""
+    """A run, its cells, and the findings of comparing them."""
 
     run: Run
     cells: Mapping[Cell, Figures]
@@ -42,12 +42,12 @@ class Analysis:
 
     @cached_property
     def account(self) -> Account:
-        """Where every message went."""
+        """The account of all messages."""
         return account_of(self.run)
 
     @cached_property
     def of_headline(self) -> dict[Cell, Figures]:
-        """The cells that the headline is about; all, where there are none such."""
+        """The cells that the headline is about; all cells if no cell with a time is among them."""
         wanted = self.experiment.headline_of.items()
         chosen = {
             cell: figures
@@ -57,8 +57,7 @@ class Analysis:
         return chosen or dict(self.cells)
 
     def compares(self, kind: str) -> list[Compare]:
-        """The declared comparisons of this kind, but for those between the headline's cells and
-        others."""
+        """The declared comparisons of this kind, except of the headline's cells with others."""
         declared = self.experiment
         apart = declared.headline_of.keys()
         return [
@@ -69,8 +68,8 @@ class Analysis:
 
     @cached_property
     def planned(self) -> list[Figures]:
-        """The first of the rows of each planned cell: those that records alone tell apart share its
-        messages and floods."""
+        """The first row of each planned cell: rows that only records tell apart share its messages
+        and floods."""
         by_plan: dict[Cell, Figures] = {}
         for cell, figures in self.cells.items():
             by_plan.setdefault(cell.on(self.experiment.planned_axes), figures)
@@ -78,8 +77,7 @@ class Analysis:
 
     @cached_property
     def successes(self) -> tuple[int, int | None]:
-        """How many messages succeeded, and of how many that were sent; None without a sent.jsonl.
-        Warm-ups aside."""
+        """How many messages succeeded, and how many were sent (None if unknown), warm-ups aside."""
         if "sent" not in self.run.store.files:
             return self.totals["downloads"] or 0, None
         [(sent, succeeded)] = self.run.store.rows(_SUCCEEDED_OF_SENT)
@@ -87,7 +85,7 @@ class Analysis:
 
     @cached_property
     def contradictions(self) -> list[str]:
-        """The assumptions about AWS that the run contradicts, in sentences."""
+        """The assumptions about AWS that the run contradicts, as sentences."""
         return evidence.contradictions(self.run.directory)
 
 

@@ -1,8 +1,7 @@
-"""What a run says in words: the headline, what it rests on, and at most five lines to know before
-relying on it.
+"""What a run says in words: the headline, its basis, and at most five caveats.
 
-The headline is the first of a dozen patterns that fits. All of them speak of medians, and of the
-ratios and intervals that the tables have.
+The headline is the first pattern that applies. All patterns speak of medians, and of the ratios and
+intervals in the tables.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from stampede.report.intervals import MINIMUM_FOR_INTERVAL, MINIMUM_ROUNDS, Esti
 from stampede.report.messages import failures, total_objects
 
 MOST_CAVEATS = 5
-# A sentence that names more isn't read to its end.
+# Nobody reads a longer list to its end.
 MOST_NAMED = 3
 TITLES = {
     "cheapest": "the cheapest",
@@ -41,7 +40,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Answer:
-    """`headline` is one sentence, or two; `basis` what it rests on, with labels."""
+    """`headline` is one or two sentences; `basis` what it rests on, as pairs of label and text."""
 
     headline: str
     basis: list[tuple[str, str]]
@@ -49,11 +48,10 @@ class Answer:
 
 
 def say(analysis: Analysis) -> Answer:
-    """The answer of a run."""
     clause = next(clause for rule in RULES if (clause := rule(analysis)))
     headline = _where(analysis) + clause
     names = {str(value) for cell in analysis.cells for value in cell.coordinates}
-    # A name at the beginning stays as it is.
+    # A name at the beginning keeps its lower case.
     if headline.partition(" ")[0] not in names:
         headline = capitalised(headline)
     measured_on = analysis.run.source + (", not AWS" if analysis.run.not_aws else "")
@@ -74,23 +72,18 @@ def _where(analysis: Analysis) -> str:
 
 
 def _basis(analysis: Analysis, headline: str) -> str:
-    """On how much the answer rests, and how much of it succeeded."""
+    """How many measurements the answer rests on, and how many messages succeeded."""
     counts = [figures.count for figures in analysis.cells.values()]
     if not any(counts):
         return f"nothing: {successes_words(analysis)}"
-    span = (
-        f"{min(counts):,} to {max(counts):,}" if min(counts) < max(counts) else f"{max(counts):,}"
-    )
+    span = _range(counts, "{:,}".format)
     words = f"{span} {analysis.experiment.operation[max(counts) != 1]} a cell"
     needed = MINIMUM_ROUNDS if analysis.experiment.knee else MINIMUM_FOR_INTERVAL
     few = "too few for some intervals" if max(counts) >= needed else "too few for intervals"
     words += ", 95 % intervals" if min(counts) >= needed else f", {few}"
-    rounds = sorted({figures.rounds for figures in analysis.cells.values() if figures.rounds > 1})
+    rounds = {figures.rounds for figures in analysis.cells.values() if figures.rounds > 1}
     if rounds:
-        words += (
-            f", {' to '.join(dict.fromkeys(f'{number:,}' for number in (rounds[0], rounds[-1])))} "
-            "rounds"
-        )
+        words += f", {_range(rounds, '{:,}'.format)} rounds"
     repeats = max(len(figures.repeats) for figures in analysis.cells.values())
     words += f", {repeats} repeats" if repeats else ""
     if len(analysis.of_headline) < len(analysis.cells) and analysis.experiment.headline_of:
@@ -110,7 +103,7 @@ def successes_words(analysis: Analysis) -> str:
     return f"{succeeded:,} succeeded" if sent is None else f"{succeeded:,} of {sent:,} succeeded"
 
 
-# The patterns of the headline, the first that fits first.
+# The patterns of the headline, in order of precedence
 
 
 def headline_for_nothing(analysis: Analysis) -> str:
@@ -165,10 +158,9 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
     if peak >= n or not medians:
         return ""
     one, many = analysis.experiment.operation
-    claim = (
-        f"N = {n:,} was not reached: {peak:,} ran at once at most; {_a(one)} takes {_span(medians)}"
-    )
-    return f"{claim}. More messages (--messages-per-concurrency) or longer {many} may reach it."
+    claim = f"N = {n:,} was not reached: {peak:,} ran at once at most"
+    advice = f"More messages (--messages-per-concurrency) or longer {many} may reach it."
+    return f"{claim}; {_a(one)} takes {_span(medians)}. {advice}"
 
 
 def headline_for_knee(analysis: Analysis) -> str:
@@ -204,9 +196,8 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     unclear = f"whether more gain {A_TENTH} is unclear"
     if low == min(speeds):
         limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
-        return (
-            f"{speed} with {limit}; {f'more gain at most {A_TENTH}' if high < most else unclear}."
-        )
+        gain = f"more gain at most {A_TENTH}" if high < most else unclear
+        return f"{speed} with {limit}; {gain}."
     beyond = f"Beyond, no gain above {A_TENTH}" if high < most else f"Beyond, {unclear}"
     between = f"; from {high:,} on, none is left" if low < high < most else ""
     return f"up to {low:,} {calls} help: {speed}. {beyond}{between}."
@@ -275,9 +266,8 @@ def headline_for_memory(analysis: Analysis) -> str:
                     held.setdefault(row.subject.value_words(MEMORY), []).append(TITLES[title])
         if held:
             clauses = [f"{size} is {listed(titles)}" for size, titles in held.items()]
-            return (
-                f"at N = {series[0].subject.n:,}, {listed(clauses)}; {successes_words(analysis)}."
-            )
+            n = series[0].subject.n
+            return f"at N = {n:,}, {listed(clauses)}; {successes_words(analysis)}."
     return ""
 
 
@@ -296,15 +286,14 @@ def headline_for_choice(analysis: Analysis) -> str:
 
 
 def _winner(place: Sequence[Finding]) -> Cell | None:
-    """The choice that is faster than each other one beyond its interval; None where there is
-    none."""
+    """The choice that beats every other beyond its interval; None if there is none."""
     is_clear = all(row.ratio and row.ratio.low is not None and row.ratio.low > 1 for row in place)
     return place[0].subject if is_clear else None
 
 
 def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare) -> str:
-    """The fastest choice of each place against the next one there; one choice is the winner
-    wherever there is one."""
+    """The fastest choice of each place against the next; if any place has a winner, only those
+    count as places."""
     won = [place for place in places if _winner(place)]
     followings = [
         min(place, key=lambda row: row.ratio.value if row.ratio else 0)
@@ -314,10 +303,8 @@ def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: C
     first = followings[0].subject.words_of(compare.axes)
     seconds = {row.baseline.words_of(compare.axes) for row in followings}
     following = seconds.pop() if len(seconds) == 1 else "the next"
-    times, ends = (
-        _range((estimate.value for estimate in estimates), "{:.2f}".format),
-        _around(estimates),
-    )
+    times = _range((estimate.value for estimate in estimates), "{:.2f}".format)
+    ends = _around(estimates)
     span = f"95 % CI {ratios({'low': ends.low, 'high': ends.high})}"
     here = _here(analysis, followings[0].subject, compare.axes)
     if won:
@@ -335,7 +322,7 @@ def _ranking(analysis: Analysis, places: Sequence[Sequence[Finding]], compare: C
 def _changing_order(
     analysis: Analysis, places: Sequence[Sequence[Finding]], compare: Compare
 ) -> str:
-    """Which choice is the fastest where, where that differs."""
+    """Which choice is the fastest where, if that depends on the place."""
     by_winner: dict[str, list[str]] = {}
     shown = distinguishing(row.subject for place in places for row in place)
     common = common_axes(row.subject for place in places for row in place)
@@ -362,7 +349,7 @@ def headline_for_scale(analysis: Analysis) -> str:
         last = [place[-1] for place in _by_place(rows, compare.axes)]
         if not is_of_n(analysis.experiment, compare):
             return _other_scale(analysis, last[0], compare)
-        # Series that end before the largest N, or begin elsewhere, aren't of it.
+        # Series that end before the largest N, or start elsewhere, don't count.
         ends = max((row.subject.n, row.baseline.n) for row in last)
         last = [row for row in last if (row.subject.n, row.baseline.n) == ends]
         is_shared = analysis.run.target == "aws" and all(row.ratio for row in last)
@@ -371,8 +358,7 @@ def headline_for_scale(analysis: Analysis) -> str:
 
 
 def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
-    """The largest N against the smallest: `each function keeps 96 % of the throughput it has
-    alone`."""
+    """The largest N against the smallest: `each function keeps 96 % of what it has alone`."""
     n, base = last[0].subject.n, last[0].baseline.n
     alone = "it has alone" if base == 1 else f"it has at N = {base:,}"
     shares = [row.ratio for row in last if row.ratio]
@@ -384,10 +370,8 @@ def _kept_throughput(analysis: Analysis, last: Sequence[Finding]) -> str:
             f"{start} {kept} (95 % CI {_percents(_around(shares))}{several}); "
             f"{successes_words(analysis)}."
         )
-    shown, common = (
-        distinguishing(row.subject for row in last),
-        common_axes(row.subject for row in last),
-    )
+    shown = distinguishing(row.subject for row in last)
+    common = common_axes(row.subject for row in last)
     parts = []
     for row, share in zip(last, shares, strict=True):
         where = row.subject.words_without(common, shown)
@@ -402,17 +386,15 @@ def _verb(shares: Sequence[Estimate]) -> str:
 def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
     """`a download takes 0.11 s alone and 1.1 s with 10 at once`."""
     one, base = analysis.experiment.operation[0], last[0].baseline.n
-    firsts, lasts = (
-        _span(analysis.cells[cell].seconds["median_s"] for cell in cells)
-        for cells in zip(*((row.baseline, row.subject) for row in last), strict=True)
-    )
+    firsts = _span(analysis.cells[row.baseline].seconds["median_s"] for row in last)
+    lasts = _span(analysis.cells[row.subject].seconds["median_s"] for row in last)
     alone = "alone" if base == 1 else f"at N = {base:,}"
     claim = f"{_a(one)} takes {firsts} {alone} and {lasts} with {last[0].subject.n:,} at once"
     return f"{claim}. {successes_words(analysis)}."
 
 
 def _other_scale(analysis: Analysis, row: Finding, compare: Compare) -> str:
-    """The largest value of something else that grew against the smallest."""
+    """The largest value of another scale against the smallest."""
     top, base = (cell.words_of(compare.axes) for cell in (row.subject, row.baseline))
     medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (row.subject, row.baseline)]
     claim = (
@@ -425,8 +407,7 @@ def _other_scale(analysis: Analysis, row: Finding, compare: Compare) -> str:
 
 
 def headline_for_one_cell(analysis: Analysis) -> str:
-    """Nothing was swept, or nothing that has an effect: what an operation takes at the largest
-    N."""
+    """Nothing with an effect was swept: what an operation takes at the largest N."""
     timed = [figures for figures in analysis.of_headline.values() if figures.count]
     n = max(figures.cell.n for figures in timed)
     at_n = [figures for figures in timed if figures.cell.n == n]
@@ -464,7 +445,7 @@ def _rows(analysis: Analysis, compare: Compare) -> list[Finding]:
 
 
 def _by_place(rows: Iterable[Finding], axes: Sequence[str]) -> list[list[Finding]]:
-    """The rows whose subjects differ in these axes alone, together."""
+    """The rows, grouped by subjects that differ in these axes alone."""
     places: dict[tuple[object, ...], list[Finding]] = {}
     for row in rows:
         places.setdefault(row.subject.without(axes), []).append(row)
@@ -472,7 +453,7 @@ def _by_place(rows: Iterable[Finding], axes: Sequence[str]) -> list[list[Finding
 
 
 def _here(analysis: Analysis, cell: Cell, axes: Sequence[str]) -> str:
-    """Where a cell stands, of that in which cells differ: ` at N = 10`."""
+    """Where a cell stands on the axes in which cells differ: ` at N = 10`."""
     differing = [
         axis.name
         for axis in analysis.experiment.axes
@@ -496,17 +477,15 @@ def _span(seconds: Iterable[float]) -> str:
 
 
 def _range(values: Iterable[float], show: Callable[[float], str]) -> str:
-    """The smallest and the largest, or what both look like."""
+    """The smallest and the largest value, once if they look the same."""
     ordered = sorted(values)
     return " to ".join(dict.fromkeys(show(value) for value in (ordered[0], ordered[-1])))
 
 
 def _around(estimates: Sequence[Estimate]) -> Estimate:
-    """The interval that holds those of all."""
-    low, high = (
-        min(estimate.low or 0 for estimate in estimates),
-        max(estimate.high or 0 for estimate in estimates),
-    )
+    """The interval that holds all of these."""
+    low = min(estimate.low or 0 for estimate in estimates)
+    high = max(estimate.high or 0 for estimate in estimates)
     return Estimate(estimates[0].value, low, high)
 
 
@@ -515,9 +494,7 @@ def _percent(share: float) -> str:
 
 
 def _percents(share: Estimate) -> str:
-    """The ends of an interval, rounded outwards as the table has them."""
+    """The ends of an interval, rounded outwards as in the table."""
     low, high = (100 * (end or 0) for end in share[1:])
-    return (
-        f"{rounded_down(low, 0 if low >= 10 else 1)} to {rounded_up(high, 0 if high >= 10 else 1)} "
-        "%"
-    )
+    low_words = rounded_down(low, 0 if low >= 10 else 1)
+    return f"{low_words} to {rounded_up(high, 0 if high >= 10 else 1)} %"

@@ -14,7 +14,7 @@ from stampede.report.intervals import Sample
 from stampede.report.run import Run
 from stampede.runs.store import IS_ONE
 
-# So many rows of the query are some of them only.
+# A query that returns this many rows has cut off the others.
 MOST_ROWS = 100_000
 _SUCCESSES = f"""
 SELECT place_at, cell, seq, attempt, seconds FROM operations
@@ -23,8 +23,8 @@ WHERE is_first_success AND place_at IS NOT NULL AND {IS_ONE}
 
 
 def billed_samples(run: Run, cells: Sequence[Figures]) -> dict[Cell, Sample]:
-    """The billed seconds of each cell's successes; where Lambda's line is missing, the operation's
-    time, rounded up to a millisecond, as Lambda rounds it."""
+    """The billed seconds of each cell's successes; without Lambda's line, the operation's time,
+    rounded up to a millisecond as Lambda does."""
     billed = _billed(run)
     seconds: dict[Cell, list[float]] = {figures.cell: [] for figures in cells}
     for at, name, seq, attempt, time_s in run.store.rows(_SUCCESSES):
@@ -37,13 +37,12 @@ def billed_samples(run: Run, cells: Sequence[Figures]) -> dict[Cell, Sample]:
 
 
 def _billed(run: Run) -> dict[tuple[str, int, int], float]:
-    """The billed seconds by cell, seq and attempt; none without REPORT lines, or where there are
-    too many."""
+    """The billed seconds by cell, seq and attempt; empty without REPORT lines, or with too many."""
     text = (QUERIES / "common" / "billed.cwli").read_text(encoding="utf-8")
     try:
         rows = log_columns.answer(text, run.directory / log_columns.LINES).rows
     except (InsightsError, OSError):
-        return {}  # the page says already that the log events are missing, or can't be read
+        return {}  # the page already says that log events are missing or unreadable
     if len(rows) >= MOST_ROWS:
         return {}
     own = (row for row in rows if row.get("run") == run.run_id)

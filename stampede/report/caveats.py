@@ -1,5 +1,4 @@
-"""What to know before relying on a run's figures, the weightiest first: a rule and one sentence
-each."""
+"""What to know before relying on a run's figures, most important first: a sentence per rule."""
 
 from __future__ import annotations
 
@@ -12,12 +11,11 @@ from stampede.report.findings import HOLDS_WITHIN
 from stampede.report.intervals import MINIMUM_ROUNDS
 from stampede.report.messages import total_objects
 
-# A sentence that names more isn't read to its end.
+# Nobody reads a longer list to its end.
 MOST_NAMED = 3
 
 
 def caveats(analysis: Analysis) -> list[str]:
-    """All of them."""
     parts = (
         _ignored,
         _replaced,
@@ -65,27 +63,23 @@ def _unsuccessful(analysis: Analysis) -> list[str]:
 
 
 def _partly_full(analysis: Analysis) -> list[str]:
-    """Where N ran at once never, not always, or exceeded; the headline says it of the largest."""
+    """Cells that reached N never or not always, or exceeded it."""
     short, over = [], []
     shown = distinguishing(analysis.cells)
     for figures in analysis.planned:
         overlap, n = figures.overlap, figures.cell.n
+        words = figures.cell.words_without((), shown)
         if overlap and overlap.reached < overlap.floods:
-            of_floods = (
-                f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
-            )
-            short.append(
-                f"{overlap.peak:,} of {n:,}{of_floods} with {figures.cell.words_without((), shown)}"
-            )
+            rounds = f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
+            short.append(f"{overlap.peak:,} of {n:,}{rounds} with {words}")
         if overlap and overlap.peak > n:
-            over.append(f"{overlap.peak:,} with {figures.cell.words_without((), shown)}")
+            over.append(f"{overlap.peak:,} with {words}")
     sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
     return sentences + ([f"More than N ran at once: {some(over, MOST_NAMED)}."] if over else [])
 
 
 def _unfair(analysis: Analysis) -> list[str]:
-    """Choices that were swept and aren't ranked, because their cells differ in something else,
-    too."""
+    """Swept choices that aren't ranked because their cells differ in something else as well."""
     sentences = []
     measured = [figures.cell for figures in analysis.of_headline.values() if figures.count]
     for compare in analysis.compares("choice"):
@@ -109,8 +103,8 @@ def _unfair(analysis: Analysis) -> list[str]:
 
 
 def _drift(analysis: Analysis) -> list[str]:
-    """That what drifted between cells that ran one after the other is in no interval."""
-    # What records alone tell apart ran in the same cell.
+    """Compared cells that weren't interleaved: no interval covers the drift between them."""
+    # Values on an axis without a variable ran in the same cell.
     planned = {axis.name for axis in analysis.experiment.axes if axis.variable}
     between = {
         compare.name for compare in analysis.experiment.compare if planned & set(compare.axes)
@@ -127,36 +121,30 @@ def _drift(analysis: Analysis) -> list[str]:
 
 
 def _repeats(analysis: Analysis) -> list[str]:
-    """How far the means of a cell's repeats lie apart."""
+    """How much the means of a cell's repeats differ."""
     means = [
         [mean for mean in figures.repeats.values() if mean > 0]
         for figures in analysis.cells.values()
     ]
     apart = max((max(of_cell) / min(of_cell) for of_cell in means if of_cell), default=1.0)
-    return (
-        [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."]
-        if apart > 1 + HOLDS_WITHIN
-        else []
-    )
+    if apart <= 1 + HOLDS_WITHIN:
+        return []
+    return [f"The means of a cell’s repeats differ by up to {apart:.2f} ×."]
 
 
 def _intruders(analysis: Analysis) -> list[str]:
     count = sum(figures.overlap.intruders for figures in analysis.planned if figures.overlap)
-    return (
-        [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."]
-        if count
-        else []
-    )
+    if not count:
+        return []
+    return [f"{counted(count, 'redelivered message')} of other cells ran during rounds of these."]
 
 
 def _versions(analysis: Analysis) -> list[str]:
     versions = analysis.run.sdk_versions.items()
     several = [f"{name} {listed(numbers)}" for name, numbers in versions if len(numbers) > 1]
-    return (
-        [f"The functions used more than one version of an SDK: {listed(several)}."]
-        if several
-        else []
-    )
+    if not several:
+        return []
+    return [f"The functions used more than one version of an SDK: {listed(several)}."]
 
 
 def _untried(analysis: Analysis) -> list[str]:
@@ -164,8 +152,6 @@ def _untried(analysis: Analysis) -> list[str]:
     values = sorted(
         {cell[axis] for cell in analysis.cells for axis, names in untried if cell[axis] in names}
     )
-    return (
-        [f"Nobody has measured {listed(values)} with this project before; check the figures."]
-        if values
-        else []
-    )
+    if not values:
+        return []
+    return [f"Nobody has measured {listed(values)} with this project before; check the figures."]

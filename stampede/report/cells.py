@@ -1,8 +1,7 @@
-"""The figures of each cell, counted from the run's store: operations, seconds, what they took, how
-many ran at once.
+"""The figures of each cell, from the run's store: operations, seconds, resources, concurrency.
 
-DuckDB counts and adds up; the seconds of single operations come out as arrays, from which medians
-are resampled.
+DuckDB counts and adds up; the seconds of single operations are fetched as arrays, from which
+medians are resampled.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from stampede.runs.store import IS_ONE, Store
 BITS_PER_MEGABIT = 1_000_000
 BYTES_PER_GIB = 2**30
 UNKNOWN = -1
-# A quantile at a share q of the tail needs 1/q values, so that one of them is expected beyond it.
+# A quantile at a tail share of q needs 1/q values, so that one is expected beyond it.
 SHARES = {
     "p5_s": (0.05, 20),
     "p25_s": (0.25, 1),
@@ -59,8 +58,8 @@ SELECT place_at, count(*) FILTER ({counted}) AS count,
            max(bytes) FILTER ({counted}) AS most_bytes{sums}
 FROM operations WHERE NOT is_foreign GROUP BY place_at ORDER BY place_at
 """
-# Of an operation whose speed is that of the whole one: most of its objects didn't fail, and none
-# was there already, copied by an earlier delivery of the message.
+# An operation whose speed counts: most of its objects didn't fail, and an earlier delivery of the
+# message had copied none.
 _WHOLE = (
     f"coalesce(already_there, 0) = 0 AND NOT coalesce(failed > 0 AND failed >= {FAILED_RUN} * "
     "planned, false)"
@@ -76,7 +75,7 @@ WHERE {counted} AND NOT is_foreign AND place_at IS NOT NULL GROUP BY place_at
 _SUCCEEDED = (
     "SELECT cell, count(*) FROM operations WHERE is_first_success AND seq IS NOT NULL GROUP BY cell"
 )
-# What ran at once: all attempts of a flood, which is a cell or its share of a round.
+# All attempts of a flood, which is a cell or its share of a round.
 _ATTEMPTS = f"""
 CREATE OR REPLACE TEMP TABLE attempts AS
 SELECT coalesce(cell_at, -1) AS cell_at, coalesce(round, 0) AS round, attempt, started_at_ms
@@ -86,7 +85,7 @@ FROM operations
 WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms
     AND {IS_ONE}
 """
-# Messages of other cells that came back while a cell had its round.
+# Messages redelivered to other cells during a cell's round.
 _INTRUDERS = """
 INSERT INTO attempts
 WITH rounds AS (
@@ -99,9 +98,9 @@ FROM attempts AS late JOIN rounds
         AND late.ended_ms > rounds.first_ms
 WHERE late.attempt > 1 AND late.round > 0 AND late.cell_at >= 0
 """
-# Intervals are half-open: one that ends in the millisecond in which another starts doesn't overlap
-# it. The changes of a flood add up to 0, so one sum runs through all floods, in their order: with a
-# partition for each it takes four times as long.
+# Intervals are half-open: an attempt that ends in the millisecond in which another starts doesn't
+# overlap it. The changes of a flood add up to 0, so one sum runs through all floods in order: a
+# partition for each takes four times as long.
 _RUNNING = """
 CREATE OR REPLACE TEMP TABLE running AS
 WITH steps AS (
@@ -143,7 +142,7 @@ SELECT cell, count(*) FILTER (NOT is_warm_up), count(*) FILTER (is_warm_up) FROM
     SELECT DISTINCT cell, seq, message_id, coalesce(warm_up = 1, false) AS is_warm_up FROM sent
 ) GROUP BY cell
 """
-# The lowest and the highest of each stretch of time, after Jugel et al., "M4" (VLDB 2014).
+# The minimum and maximum of each stretch of time, after Jugel et al., "M4" (VLDB 2014).
 _CURVE = """
 WITH steps AS (
     SELECT round, at_ms - min(at_ms) OVER (PARTITION BY round) AS at_ms, running FROM running
@@ -165,9 +164,9 @@ class Overlap:
     """How many attempts of a cell ran at once, over all its floods: sums of times and amounts,
     divided last.
 
-    `reached` of the `floods` had N at once; `time_to_n_s` is their median. `share_at_n` is the part
-    of the elapsed time with N at once or more. `aggregate_per_s` is what all workers got together:
-    Mbit/s of all bytes, objects copied, or attempts.
+    `reached` of the `floods` reached N; `time_to_n_s` is their median. `share_at_n` is the part of
+    the elapsed time with at least N at once. `aggregate_per_s` is the throughput of all workers:
+    Mbit/s, objects copied, or attempts.
     """
 
     peak: int
@@ -185,12 +184,12 @@ class Overlap:
 class Figures:
     """One cell, with all its repeats.
 
-    `seconds` are those of all first successes: count, quantiles of type 7, the exact mean; None
-    where there are too few. `everything` has them, and `sample` what is compared: the operations of
-    which an earlier delivery had done no part, and few objects failed. `speeds` are their speeds
-    where a knee is sought, `cold` and `warm` the first operations of the functions and the others.
-    `size_bytes` is what each operation moved, None where that differs or isn't recorded. `repeats`
-    are the means of the repeats, by the cell's id.
+    `seconds` describe all first successes, which `everything` holds: count, quantiles of type 7,
+    the exact mean; None if there are too few. `sample` is what is compared: the operations that no
+    earlier delivery had begun and in which few objects failed. `speeds` are their speeds if a knee
+    is sought; `cold` and `warm` are the first operations of the functions, and the others.
+    `size_bytes` is what each operation moved, None if that differs or isn't recorded. `repeats`
+    maps the ids of the cell's repeats to their means.
     """
 
     cell: Cell
@@ -219,7 +218,7 @@ class Figures:
 
     @property
     def rounds(self) -> int:
-        """In how many rounds it ran, all repeats together, where these are resampled; else 0."""
+        """How many rounds it ran in, over all repeats, if rounds are resampled; else 0."""
         return 0 if self.sample.rounds is None else len(np.unique(self.sample.rounds))
 
     def speed(self, experiment: Experiment) -> float | None:
@@ -227,17 +226,15 @@ class Figures:
         return self.metrics.get(experiment.speed.name)
 
     def as_dict(self) -> dict[str, Any]:
-        """The cell as it stands in statistics.json."""
+        """The cell as stored in statistics.json."""
         overlap = self.overlap and {**vars(self.overlap)}
-        median = self.median._asdict() if self.median and self.median.has_interval else None
-        seconds = {
-            **self.seconds,
-            "median_interval": median and {end: median[end] for end in ("low", "high")},
-        }
+        ends = None
+        if self.median and self.median.has_interval:
+            ends = {"low": self.median.low, "high": self.median.high}
         return {
             **self.cell.figures(),
             **self.counts,
-            "seconds": seconds,
+            "seconds": {**self.seconds, "median_interval": ends},
             "metrics": dict(self.metrics),
             "overlap": overlap,
             "repeats": dict(self.repeats),
@@ -246,29 +243,25 @@ class Figures:
 
 
 def measure(run: Run) -> dict[Cell, Figures]:
-    """Every cell of the run, planned or seen, sorted by its coordinates. Operations without
-    coordinates are in none."""
+    """Every cell of the run, planned or recorded, sorted by its coordinates. Operations without
+    coordinates are left out."""
     store, experiment = run.store, run.experiment
     counts = _counts(store, experiment, f"is_first_success AND {IS_ONE}")
-    whole = (
-        _counts(store, experiment, f"is_first_success AND {_WHOLE}")
-        if experiment.shared_list
-        else counts
-    )
+    whole = counts
+    if experiment.shared_list:
+        whole = _counts(store, experiment, f"is_first_success AND {_WHOLE}")
     seconds, overlaps, sent = _Seconds(run), _overlaps(run), sent_by_cell(store)
     succeeded = dict(store.rows(_SUCCEEDED))
     cells = {}
     for cell in run.cell_keys():
         at = store.numbers.get(cell, UNKNOWN)
         row = counts.get(at, {})
-        own, every = seconds.of(at), seconds.of(at)["seconds"]
+        own = seconds.of(at)
         label = re.sub(r"(?<=\d),(?=\d)", "", cell.plain.words)
         sample = seconds.sample(own, own["is_whole"], f"{label}, all")
-        everything = (
-            sample
-            if len(sample) == len(every)
-            else seconds.sample(own, own["is_whole"] | True, f"{label}, all")
-        )
+        everything = sample
+        if not own["is_whole"].all():
+            everything = seconds.sample(own, own["is_whole"] | True, f"{label}, all")
         sizes = (row.get("least_bytes"), row.get("most_bytes"))
         is_sized = row.get("count") and row["count_of_bytes"] == row["count"]
         names = ("duplicates", "errors", "warm_ups", "warm_up_errors")
@@ -304,8 +297,7 @@ def measure(run: Run) -> dict[Cell, Figures]:
 
 
 def spread(sample: Sample) -> dict[str, Any]:
-    """Count, extremes, quantiles and mean of a sample's seconds; None where there are too few for
-    one."""
+    """Count, extremes, quantiles and mean of a sample's seconds; None where there are too few."""
     values = sample.values
     figures: dict[str, Any] = dict.fromkeys(("min_s", "p5_s", "p25_s", "median_s", "mean_s"))
     figures |= dict.fromkeys(("p75_s", "p95_s", "p99_s", "max_s"))
@@ -322,15 +314,15 @@ def spread(sample: Sample) -> dict[str, Any]:
 
 
 def sent_by_cell(store: Store) -> dict[str | None, tuple[int, int]] | None:
-    """How many messages each cell was sent for measurement, and to warm up; None without a
-    sent.jsonl. Those that name no cell are those of None."""
+    """How many messages each cell was sent, for measurement and as warm-up; None without a
+    sent.jsonl. The key None stands for messages without a cell."""
     if "sent" not in store.files:
         return None
     return {cell: (measured, warm_up) for cell, measured, warm_up in store.rows(_SENT)}
 
 
 def totals(run: Run, cells: Mapping[Cell, Figures]) -> dict[str, int | None]:
-    """What the whole run has, operations without coordinates among it."""
+    """The counts of the whole run, including operations without coordinates."""
     rows = _counts(run.store, run.experiment, "is_first_success").values()
     names = ("duplicates", "errors", "warm_ups", "warm_up_errors")
     sums = {name: sum(row[name] for row in rows) for name in ("count", *names)}
@@ -346,8 +338,7 @@ def totals(run: Run, cells: Mapping[Cell, Figures]) -> dict[str, int | None]:
 
 
 def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | None, dict[str, Any]]:
-    """The counts of each place by its number, None for no place, and the sums of what its
-    operations took."""
+    """The counts of each place by its number, None for no place, and the sums of its metrics."""
     metrics = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
     fields = sorted(metrics | {"bytes", "seconds"})
     sums = "".join(
@@ -364,9 +355,11 @@ def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | No
 def metrics_of(
     row: Mapping[str, Any], whole: Mapping[str, Any], experiment: Experiment
 ) -> dict[str, float | int | None]:
-    """The metrics beside the time, of the counts of a place; None where an operation lacks it. A
-    mean is one of whole operations: where a part was done before, or failed, it says nothing of the
-    others."""
+    """The metrics besides the time, from the counts of a place; None if an operation lacks one.
+
+    A mean is one of `whole` operations: one that was begun before, or failed in part, isn't
+    representative.
+    """
     return {
         metric.name: _metric(whole if metric.how == "mean" else row, metric)
         for metric in experiment.metrics[1:]
@@ -395,10 +388,10 @@ def _metric(row: Mapping[str, Any], metric: Metric) -> float | int | None:
 
 
 def mbit_per_s(size_bytes: float | None, seconds: float | None) -> float | None:
-    """1 Mbit is 1,000,000 bits; None when either is unknown or no time passed."""
-    return (
-        size_bytes * 8 / BITS_PER_MEGABIT / seconds if size_bytes is not None and seconds else None
-    )
+    """1 Mbit is 1,000,000 bits; None if either is unknown or no time passed."""
+    if size_bytes is None or not seconds:
+        return None
+    return size_bytes * 8 / BITS_PER_MEGABIT / seconds
 
 
 class _Seconds:
@@ -407,11 +400,8 @@ class _Seconds:
     def __init__(self, run: Run) -> None:
         experiment, store = run.experiment, run.store
         is_whole = _WHOLE if experiment.shared_list else "true"
-        speed = (
-            f', "{experiment.speed.field}"::DOUBLE AS speed'
-            if experiment.knee
-            else ", NULL::DOUBLE AS speed"
-        )
+        field = f'"{experiment.speed.field}"' if experiment.knee else "NULL"
+        speed = f", {field}::DOUBLE AS speed"
         columns = store.arrays(_SECONDS.format(is_whole=is_whole, speed=speed))
         self._names = store.cells
         self._stacks = _stacks(run)
@@ -434,7 +424,7 @@ class _Seconds:
         return [numbers[run.stack(name)] for name in run.store.cells]
 
     def of(self, place_at: int) -> dict[str, np.ndarray]:
-        """The columns of a place; empty for one without a success."""
+        """The columns of a place; empty if it has no success."""
         part = self._parts.get(place_at, slice(0))
         return {name: column[part] for name, column in self._columns.items()}
 
@@ -444,7 +434,7 @@ class _Seconds:
         return Sample(own[column][which], label, own["rounds"][which], self._stacks)
 
     def repeats(self, own: Mapping[str, np.ndarray]) -> dict[str, float]:
-        """The mean of each cell's id that ran here, where they are several."""
+        """The mean of each cell id that ran here, if there are several."""
         ids = np.unique(own["cell_at"])
         if len(ids) < 2:
             return {}
@@ -454,7 +444,7 @@ class _Seconds:
 
 
 def _stacks(run: Run) -> list[tuple[str, int]]:
-    """What names each stack that cells ran on, and its last round."""
+    """The name of each stack that cells ran on, and its last round."""
     rows = (
         f"SELECT cell_at, max(round) FILTER (round <= {MOST_ROUNDS}) FROM operations "
         "WHERE NOT is_foreign AND cell_at IS NOT NULL GROUP BY cell_at"
@@ -467,7 +457,7 @@ def _stacks(run: Run) -> list[tuple[str, int]]:
 
 
 def _overlaps(run: Run) -> dict[int, Overlap]:
-    """What ran at once in each place, by its number. Places that only records tell apart share the
+    """The overlap in each place, by its number. Places that only records tell apart share the
     floods of their planned cell."""
     store, experiment = run.store, run.experiment
     prepare_overlap(run)
@@ -486,19 +476,17 @@ def _overlaps(run: Run) -> dict[int, Overlap]:
 
 
 def prepare_overlap(run: Run) -> None:
-    """Make the tables of what ran at once."""
+    """Create the tables of attempts and of how many ran at once."""
     store, experiment = run.store, run.experiment
-    amount = (
-        "copied"
-        if experiment.shared_list
-        else "coalesce(batch, 1)"
-        if experiment.takes_payload
-        else "bytes"
-    )
+    amount = "bytes"
+    if experiment.shared_list:
+        amount = "copied"
+    elif experiment.takes_payload:
+        amount = "coalesce(batch, 1)"
     store.connection.execute(_ATTEMPTS.format(amount=amount))
     store.connection.execute(_INTRUDERS)
     store.connection.execute(_RUNNING)
-    # Nobody planned some cells, and their records may tell several N.
+    # The records of an unplanned cell may state several N.
     store.connection.execute(_PAIRS)
     pairs = sorted({(at, store.places[place_at].n) for place_at, at in store.rows("FROM pairs")})
     store.rows(_N_OF_CELLS, [at for at, _ in pairs], [n for _, n in pairs])
@@ -530,8 +518,8 @@ def _overlap(floods: Sequence[Mapping[str, Any]], experiment: Experiment) -> Ove
 
 
 def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
-    """Of each flood of a cell, after `measure`: the seconds since its first start, and how many ran
-    from then on."""
+    """For each flood of a cell, after `measure`: the seconds since its first start, and how many
+    ran from then on."""
     store = run.store
     for (at,) in store.rows(
         "SELECT cell_at FROM pairs WHERE place_at = ?", store.numbers.get(cell, UNKNOWN)
@@ -542,8 +530,8 @@ def curves(run: Run, cell: Cell) -> Iterator[tuple[list[float], list[int]]]:
 
 
 def counted_rows(run: Run) -> list[dict[str, Any]]:
-    """Rows in the shape of the saved query, counted from the records: like it, all successes,
-    repeated ones too."""
+    """Rows in the format of the saved query, counted from the records: like the query, all
+    successes, including repeated ones."""
     store, experiment = run.store, run.experiment
     counted = f"status = 'ok' AND NOT is_warm_up AND {IS_ONE}"
     counts, rows = _counts(store, experiment, counted), []
@@ -555,11 +543,11 @@ def counted_rows(run: Run) -> list[dict[str, Any]]:
 
 
 def is_of_athena(figures: Figures, experiment: Experiment) -> bool:
-    """Whether Athena carried its operations out."""
+    """Whether Athena ran its operations."""
     return is_query(figures.cell, experiment)
 
 
 def as_text(content: Mapping[str, Any]) -> str:
-    """The text of statistics.json: indented, each list of plain numbers on one line."""
+    """statistics.json as text: indented, each list of plain numbers on one line."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     return re.sub(r"\[[-\d.,e+\s]+\]", lambda numbers: re.sub(r"\s+", " ", numbers[0]), text) + "\n"

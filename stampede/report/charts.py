@@ -1,4 +1,4 @@
-"""The four kinds of charts in a report: lines, boxes, ratios with intervals, what ran over time.
+"""The four kinds of charts in a report: lines, boxes, ratios with intervals, timelines.
 
 Text stays text, the same figures give the same bytes, and a page can change the colours.
 """
@@ -26,7 +26,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from stampede.phrases import unbroken
 from stampede.standard_streams import plain
 
-# What is more than these is not drawn.
+# The most that is drawn.
 MOST_LINES, MOST_ROWS, MOST_PANELS = 8, 40, 24
 
 _INK, _MUTED, _GRID, _PAPER = "#1c2024", "#60646c", "#dfe1e6", "#ffffff"
@@ -34,11 +34,11 @@ _INK, _MUTED, _GRID, _PAPER = "#1c2024", "#60646c", "#dfe1e6", "#ffffff"
 # line also has its own marker, for print in grey and for the lines beyond the last colour.
 _SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")
 _MARKERS = ("D", "o", "s", "^", "v", "P", "X", "p")
-# Narrow enough that its text can be read 360 px wide.
+# Narrow enough for its text to be legible at 360 px.
 _WIDTH_IN = 6.0
 _PNG_DPI = 200
 _LINE_IN, _PANEL_IN, _TEXT_LINE_IN = 3.2, 1.45, 0.18
-# Letters that have room in a row: of a legend, beside a line, before a row, above a panel.
+# Letters that fit into a row of a legend, beside a line, before a row, above a panel.
 _LEGEND_LETTERS, _END_LETTERS, _NAME_LETTERS, _TITLE_LETTERS = 52, 16, 30, 28
 _DASHED = {"color": _INK, "linewidth": 1, "linestyle": (0, (4, 3))}
 _DOTTED = {"color": _INK, "linewidth": 1, "linestyle": ":"}
@@ -70,7 +70,7 @@ _VARIABLES = {
 
 @dataclass(frozen=True)
 class Mark:
-    """A value; without its interval it is drawn hollow."""
+    """A value; drawn hollow without an interval."""
 
     value: float
     low: float | None = None
@@ -79,7 +79,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Line:
-    """Marks by x. `ringed` are the x that get a ring: the knee, the fastest."""
+    """Marks by x. The `ringed` x get a ring: the knee, the fastest."""
 
     label: str
     marks: Mapping[float, Mark]
@@ -88,7 +88,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Box:
-    """The five numbers of a box plot. `values` are drawn as dots, where there are few of them."""
+    """The five numbers of a box plot. `values`, if any, are drawn as dots."""
 
     label: str
     least: float
@@ -101,7 +101,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio; without its interval it is drawn hollow."""
+    """A ratio; drawn hollow without an interval."""
 
     label: str
     value: float
@@ -122,7 +122,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Panel:
-    """A small plot from 0 to `span_s`, or to its last moment; `limit` is a line across."""
+    """A small plot from 0 to `span_s`, or to its last moment; `limit` is a horizontal line."""
 
     title: str
     curves: Sequence[Curve]
@@ -131,7 +131,7 @@ class Panel:
 
 
 class Chart:
-    """A chart, drawn when it is first asked for. `words` are its text alternative."""
+    """A chart, drawn on first use. `words` are its text alternative."""
 
     def __init__(self, name: str, title: str, words: str, draw: Callable[[], Figure]) -> None:
         self.name, self.title, self.words = name, title, words
@@ -142,7 +142,7 @@ class Chart:
         with matplotlib.rc_context(_STYLE):
             figure = self._draw()
             figure.get_layout_engine().execute(figure)
-        figure.set_layout_engine("none")  # it takes as long as drawing: once is enough
+        figure.set_layout_engine("none")  # layout takes as long as drawing: once is enough
         return figure
 
     @cached_property
@@ -151,15 +151,15 @@ class Chart:
         text = io.StringIO()
         no_metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
         with matplotlib.rc_context(_STYLE):
-            # Figure.savefig draws everything twice, once for a layout that is there already.
+            # Figure.savefig would draw everything twice, the first time for the layout.
             FigureCanvasSVG(self.figure).print_svg(text, metadata=no_metadata)
-        # Two digits are a hundredth of a point; six make a long timeline three times as large.
+        # Two decimals are a hundredth of a point; six make a long timeline three times as large.
         shorter = r"(\.\d\d)\d+"
         return re.sub(r' d="[^"]*"', lambda path: re.sub(shorter, r"\1", path[0]), text.getvalue())
 
     @property
     def png(self) -> bytes:
-        """For where SVG can't go."""
+        """For programs that can't show SVG."""
         data = io.BytesIO()
         with matplotlib.rc_context(_STYLE):
             self.figure.set_dpi(_PNG_DPI)
@@ -169,12 +169,11 @@ class Chart:
     @property
     def inlined(self) -> Markup:
         """For an HTML page, which sets the size, the typeface and the colours of css_variables().
-        The name of the chart stands before every id.
-        """
+        Every id begins with the chart's name."""
         document = re.sub(r"<defs>\s*<style.*?</defs>", "", self.svg, count=1, flags=re.DOTALL)
         opening, body = document[document.index("<svg") :].split(">", 1)
         view_box = re.search(r'viewBox="[^"]*"', opening)[0]
-        # Tag by tag, so that labels stay as they are.
+        # Tag by tag, to leave labels unchanged.
         body = re.sub(r"<[^>]*>", lambda tag: self._inline_tag(tag[0]), body)
         title, words = f"{self.name}-title", f"{self.name}-words"
         return Markup(
@@ -195,7 +194,7 @@ class Chart:
 
 
 def css_variables() -> str:
-    """Declarations of the colours that inlined charts refer to, for light pages."""
+    """CSS declarations of the colours in inlined charts, for light pages."""
     return " ".join(f"{variable}: {colour};" for variable, colour in _VARIABLES.items())
 
 
@@ -212,9 +211,8 @@ def line(
     level: float | None = None,
     is_proportion: bool = False,
 ) -> Chart:
-    """Lines over a logarithmic x axis with a tick at each x, in `x_words`. `level` is a line
-    across; with `is_proportion` a dotted line goes up in proportion from the first mark.
-    """
+    """Lines over a logarithmic x axis with a tick at each x, labelled by `x_words`. `level` is a
+    horizontal line; `is_proportion` adds a dotted line in proportion to the first mark."""
 
     def draw() -> Figure:
         figure = Figure(figsize=(_WIDTH_IN, _LINE_IN), layout="constrained")
@@ -225,7 +223,7 @@ def line(
         _ticks_at(axes, xs, [x_words(x) for x in xs])
         handles = []
         for at, line in enumerate(drawn):
-            # A little beside each other, so that markers don't cover each other.
+            # Shifted a little, so that markers don't cover each other.
             step = min(0.012, 0.05 / len(drawn))
             beside = max(xs[-1] / xs[0], 2) ** (step * (at - (len(drawn) - 1) / 2))
             handles += _draw_line(axes, line, beside, _colour(at), _MARKERS[at])
@@ -247,7 +245,7 @@ def line(
 
 
 def box(name: str, title: str, words: str, boxes: Sequence[Box], across: str) -> Chart:
-    """A box a row, from 0."""
+    """A box per row, from 0."""
 
     def draw() -> Figure:
         drawn = boxes[:MOST_ROWS]
@@ -263,7 +261,7 @@ def box(name: str, title: str, words: str, boxes: Sequence[Box], across: str) ->
 
 
 def forest(name: str, title: str, words: str, ratios: Sequence[Ratio], across: str) -> Chart:
-    """A ratio a row, on a logarithmic axis with a line at 1, in a band of less than 10 %."""
+    """A ratio per row, on a logarithmic axis with a line at 1 in a band of less than 10 %."""
 
     def draw() -> Figure:
         drawn = ratios[:MOST_ROWS]
@@ -297,7 +295,7 @@ def timeline(
     *,
     limit_label: str = "N",
 ) -> Chart:
-    """Small plots in two columns, each with its own scales; curves of one label have one colour."""
+    """Small plots in two columns, each with its own scale; a label keeps its colour."""
 
     def draw() -> Figure:
         drawn = panels[:MOST_PANELS]
@@ -330,7 +328,7 @@ def timeline(
 
 
 def _plain(axes: Axes, grid: str) -> None:
-    """Without a frame but for the line below; faint lines across the axis `grid`."""
+    """Only the bottom line of the frame; faint lines across the axis `grid`."""
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -338,10 +336,10 @@ def _plain(axes: Axes, grid: str) -> None:
 
 
 def _rows(labels: Sequence[str]) -> tuple[Figure, Axes]:
-    """A row for each label, the first on top.
+    """A row for each label, the first at the top.
 
-    Each line of a folded label is a tick of its own: matplotlib aligns lines by the widths of its
-    font, and a browser has another.
+    Each line of a folded label is its own tick: matplotlib aligns lines by the widths of its font,
+    and a browser has another.
     """
     names = [_fold(label, _NAME_LETTERS) for label in labels]
     row_in = max(0.3, 0.21 * (1 + max(name.count("\n") for name in names)))
@@ -361,7 +359,7 @@ def _rows(labels: Sequence[str]) -> tuple[Figure, Axes]:
 
 
 def _ticks_at(axes: Axes, xs: Sequence[float], texts: list[str]) -> None:
-    """A logarithmic x axis with a tick at each x, as many labelled as there is room for."""
+    """A logarithmic x axis with a tick at each x, as many of them labelled as fit."""
     axes.set_xscale("log")
     span = xs[-1] / xs[0]
     margin = span**0.06 if span > 1 else 2
@@ -393,7 +391,7 @@ def _draw_line(axes: Axes, line: Line, beside: float, colour: str, marker: str) 
 
 
 def _draw_proportion(axes: Axes, lines: Sequence[Line], last_x: float) -> Sequence[Artist]:
-    """From the first mark, not far above the highest."""
+    """From the first mark to just above the highest."""
     x, mark = min(lines[0].marks.items())
     most = max(mark.value for line in lines for mark in line.marks.values())
     ends = [1, min(1.2 * most / mark.value, last_x / x) if mark.value else 1]
@@ -428,7 +426,7 @@ def _log_ticks(axis: Axis) -> None:
 
 
 def _label_ends(axes: Axes, lines: Sequence[Line]) -> None:
-    """The label of each line at its end, moved up where two would touch."""
+    """The label of each line at its end, moved up if two would touch."""
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = []
     for at, line in enumerate(lines):
@@ -448,7 +446,7 @@ def _draw_box(axes: Axes, box: Box, at: int) -> None:
     axes.barh(at, box.p75 - box.p25, 0.6, left=box.p25, **shade)
     axes.hlines([at, at], [box.least, box.p75], [box.p25, box.most], color=colour, linewidth=1.4)
     axes.vlines(box.median, at - 0.3, at + 0.3, color=colour, linewidth=2.4)
-    # Up and down in turn, so that equal ones stay apart.
+    # Alternately up and down, so that equal values stay apart.
     places = [at + 0.4 * (number * 0.618 % 1 - 0.5) for number in range(len(box.values))]
     axes.plot(box.values, places, ".", color=_INK, markersize=4, markeredgewidth=0, zorder=4)
 
@@ -480,7 +478,7 @@ def _colour(at: int) -> str:
 
 
 def _legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
-    """In as many columns as fit; a long one makes the figure taller."""
+    """In as many columns as fit; a long legend makes the figure taller."""
     if handles:
         letters = max(len(handle.get_label()) for handle in handles) + 5
         columns = max(1, min(4, (_LEGEND_LETTERS + 5) // letters))
@@ -490,8 +488,8 @@ def _legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
 
 
 def _fold(text: str, letters: int) -> str:
-    """In lines of so many letters, which break neither within `N = 10` nor before a unit; without
-    control characters, which an SVG can't have."""
+    """Wrap into lines of at most `letters`, not within `N = 10` or before a unit; without control
+    characters, which SVG doesn't allow."""
     return fill(unbroken(plain(text)), letters).replace("\u00a0", " ")
 
 

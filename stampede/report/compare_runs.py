@@ -1,4 +1,4 @@
-"""Sets one run against another, cell by cell: the page of a report over two runs."""
+"""Compares two runs, cell by cell: the page of a report on two runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOST_CAVEATS = 5
 
 
 class Comparison(NamedTuple):
-    """The page, its answer, in what the runs aren't alike, and what they lack."""
+    """The page, its headline, how the runs differ, and what they lack."""
 
     page: Path
     headline: str
@@ -42,11 +42,11 @@ class Comparison(NamedTuple):
 
 
 def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
-    """Write the page that sets the second run against the first; `output` is the file, or a folder
-    for one.
+    """Write the page that compares the second run with the first; `output` is the file, or a folder
+    for it.
 
     Raises NoReport for other than two runs, one that can't be reported, or runs of two experiments;
-    OSError.
+    OSError if the page can't be written.
     """
     if len(run_dirs) != 2:
         raise NoReport(f"{len(run_dirs)} runs given; name two to compare")
@@ -63,7 +63,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
 
 
 def _findings(base: Analysis, other: Analysis) -> list[Finding]:
-    """Each cell that both measured."""
+    """A finding for each cell that both runs measured."""
     of_base, of_other = timed_cells(base), timed_cells(other)
     pairs = [(of_other[cell], of_base[cell]) for cell in sorted(of_base.keys() & of_other.keys())]
     among = max(1, sum(has_enough(*pair) for pair in pairs))
@@ -79,8 +79,11 @@ def _findings(base: Analysis, other: Analysis) -> list[Finding]:
 def compared_apart(
     figures: Figures, base: Figures, experiment: Experiment, among: int, salt: str
 ) -> Finding:
-    """A cell of one run against it in another. A run beside its copy would have the same resamples,
-    and a difference of 0 that looks certain: so those of the first are drawn apart, by `salt`."""
+    """A cell of one run against the same cell of another.
+
+    A run and its copy would have the same resamples, and a difference of 0 that looks certain:
+    `salt` draws the first run's separately.
+    """
     apart = replace(figures, sample=figures.sample.salted(salt))
     return compared("run", RUNS, apart, base, experiment, among)
 
@@ -95,7 +98,7 @@ def timed_cells(analysis: Analysis) -> dict[Cell, Figures]:
 
 
 def _headline(findings: Sequence[Finding]) -> str:
-    """Whether the second run is faster or slower, over the cells that both have."""
+    """Whether the second run is faster or slower over the common cells."""
     if not findings:
         return f"{BASE} and {OTHER} have no measured cell in common."
     ratios_of_cells = [row.ratio for row in findings if row.ratio]
@@ -115,18 +118,10 @@ def _headline(findings: Sequence[Finding]) -> str:
             "slower": f"{OTHER} is slower than {BASE}",
         }.get(findings[0].level, f"No clear difference between {OTHER} and {BASE}")
         return f"{words} in {common}: {_times(ratios_of_cells)} as fast ({span})."
-    words = {
-        "faster": "faster",
-        "slower": "slower",
-        "holds": "the same",
-        "unclear": "unclear",
-        "unknown": "unknown",
-    }
-    cases = listed([f"{word} in {counts[level]}" for level, word in words.items() if counts[level]])
-    return (
-        f"Of {common}, {OTHER} against {BASE} is {cases}: {_times(ratios_of_cells)} as fast "
-        f"({span})."
-    )
+    levels = [each for each in ("faster", "slower", "holds", "unclear", "unknown") if counts[each]]
+    cases = [f"{level.replace('holds', 'the same')} in {counts[level]}" for level in levels]
+    claim = f"Of {common}, {OTHER} against {BASE} is {listed(cases)}"
+    return f"{claim}: {_times(ratios_of_cells)} as fast ({span})."
 
 
 def _times(estimates: Sequence[tuple[float, float | None, float | None]]) -> str:
@@ -135,7 +130,7 @@ def _times(estimates: Sequence[tuple[float, float | None, float | None]]) -> str
 
 
 def _differences(base: Analysis, other: Analysis, findings: Sequence[Finding]) -> list[str]:
-    """What the two runs don't have in common and should, in sentences."""
+    """How two runs differ that should be alike, as sentences."""
     sentences = []
     if base.run.source != other.run.source:
         sentences.append(f"Different targets: {base.run.source} and {other.run.source}.")
@@ -154,22 +149,20 @@ def _differences(base: Analysis, other: Analysis, findings: Sequence[Finding]) -
 
 
 def _sizes(side: Analysis, findings: Sequence[Finding]) -> str:
-    """What operations moved in the common cells."""
+    """How much an operation moved in the common cells."""
     sizes = {side.cells[row.subject].size_bytes for row in findings}
     return listed([size_words(size) for size in sorted(sizes - {None})]) or "not recorded"
 
 
 def _sdks(base: Run, other: Run) -> list[str]:
-    """In which versions of an SDK two runs differ; an SDK of one of them alone belongs to its
-    methods."""
+    """The SDK versions in which two runs differ; an SDK of only one run belongs to its methods."""
     sentences = []
     for name, versions in base.sdk_versions.items():
         others = other.sdk_versions.get(name, versions)
         if others != versions:
             rules = {rules_of(f"{name} {version}") for version in (*versions, *others)}
-            retries = (
-                "retry alike" if len(rules) == 1 and None not in rules else "may retry otherwise"
-            )
+            is_same = len(rules) == 1 and None not in rules
+            retries = "retry alike" if is_same else "may retry otherwise"
             sentences.append(
                 f"Different versions of an SDK: {name} {listed(versions)} and {listed(others)}; "
                 f"they {retries}."
@@ -185,10 +178,8 @@ def _page(
     differences: list[str],
 ) -> str:
     experiment, sides = base.experiment, {BASE: base, OTHER: other}
-    table, compared_table = (
-        _results(sides),
-        comparisons(findings, experiment, f": {OTHER} against {BASE}"),
-    )
+    table = _results(sides)
+    compared_table = comparisons(findings, experiment, f": {OTHER} against {BASE}")
     settings_table = settings([base.run, other.run])
     lines = list(dict.fromkeys(line for side in sides.values() for line in caveats(side)))
     drift = ["The runs weren’t interleaved, so a difference may be drift."] if findings else []
@@ -216,7 +207,7 @@ def _page(
 
 
 def _results(sides: dict[str, Analysis]) -> Table:
-    """The cells of both runs, those of the first above those of the second."""
+    """The cells of both runs, each cell of the first above that of the second."""
     rows = [
         {**row, "source": letter}
         for letter, side in sides.items()
@@ -231,7 +222,7 @@ def _results(sides: dict[str, Analysis]) -> Table:
 
 
 def _csv(findings: Sequence[Finding]) -> str:
-    """Every digit of the comparison."""
+    """The comparison with every digit."""
     names = list(dict.fromkeys(name for row in findings for name in row.subject.figures()))
     figures = ("ratio", "ratio_low", "ratio_high", "level", "why")
     rows = []
@@ -247,8 +238,7 @@ def _csv(findings: Sequence[Finding]) -> str:
 
 
 def _warnings(base: Analysis, other: Analysis, *, with_folders: bool) -> list[str]:
-    """What is missing in the runs; a page may be read elsewhere, so its commands name no folder of
-    this machine."""
+    """What the runs lack; a page may be read elsewhere, so its commands name no local folder."""
     warnings = []
     for letter, side in ((BASE, base), (OTHER, other)):
         resume = RunFolder(side.run.directory).as_argument if with_folders else None

@@ -1,4 +1,4 @@
-"""What stands below the tables of a page: what failed, what it cost, and the folded details."""
+"""The sections below a page's tables: what failed, the cost, and the folded details."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from stampede.cell import Cell
 from stampede.phrases import NOTHING, counted, dollars, percent, quantity, significant, size_words
 from stampede.report import access_logs, messages, pictures, prices
 from stampede.report.analysis import Analysis
-from stampede.report.cells import Figures, is_of_athena
+from stampede.report.cells import is_of_athena
 from stampede.report.charts import MOST_PANELS
 from stampede.report.messages import COUNTS, NO_ORDER, Failure
 from stampede.report.render import Detail
@@ -23,7 +24,7 @@ from stampede.runs.description import is_flood_by_hand
 from stampede.runs.folder import FAILED_OBJECTS
 from stampede.tables import Field, Row, Table
 
-# Athena bills a query for this much at least (its pricing page).
+# Athena's minimum per query (its pricing page).
 LEAST_SCANNED_BYTES = 10 * 2**20
 BYTES_IN_A_TB = 2**40
 ATHENA_TIMES = ("queue_s", "planning_s", "engine_s")
@@ -32,8 +33,8 @@ PROGRAMS = ("Terraform", "Python", "boto3", "MiniStack")
 
 
 def failures(analysis: Analysis) -> list[Detail]:
-    """What failed, by kind with an example, and the account of the cells where not everything
-    succeeded once."""
+    """What failed, by kind with an example, and the account of cells in which not every message
+    succeeded exactly once."""
     run, account = analysis.run, analysis.account
     rows = messages.failures(run, account)
     tables = [_failures("failures", "What failed", run, rows)] if rows else []
@@ -45,14 +46,8 @@ def failures(analysis: Analysis) -> list[Detail]:
     if unclean and not account.is_clean:
         tables.append(_accounts(run, analysis, unclean))
     if "sent" not in run.store.files and run.accounting is None:
-        return [
-            Detail(
-                "failures",
-                "Errors",
-                ["Unknown: accounting.json and sent.jsonl are missing."],
-                tables=tables,
-            )
-        ]
+        unknown = ["Unknown: accounting.json and sent.jsonl are missing."]
+        return [Detail("failures", "Errors", unknown, tables=tables)]
     details = [Detail("failures", "Errors", tables=tables)] if tables else []
     return [*details, *_objects(analysis)]
 
@@ -88,7 +83,7 @@ def _failures(name: str, title: str, run: Run, rows: Iterable[Failure]) -> Table
 
 
 def _accounts(run: Run, analysis: Analysis, rows: Sequence[Row]) -> Table:
-    """Where every message of these cells went."""
+    """The outcome of every message of these cells."""
     always = ("sent", "succeeded", "failed", "dead_lettered")
     names = [name for name in COUNTS if name in always or any(row[name] for row in rows)]
     fields = [
@@ -127,7 +122,7 @@ def _bad_unless_none(name: str) -> Any:
 
 
 def _objects(analysis: Analysis) -> list[Detail]:
-    """Where objects failed or aren't accounted for."""
+    """The objects that failed or aren't accounted for."""
     account = analysis.account
     failed = messages.failed_objects(analysis.run)
     if not failed and not account.open_objects:
@@ -135,18 +130,16 @@ def _objects(analysis: Analysis) -> list[Detail]:
     totals = messages.total_objects(account)
     sums = ", ".join(f"{totals[name]:,} {name.replace('_', ' ')}" for name in OBJECT_COUNTS)
     sentences = [f"{sums}.", *account.open_objects]
-    tables = (
-        [_failures("objects", "Why objects failed", analysis.run, failed[:MOST_REASONS])]
-        if failed
-        else []
-    )
+    tables = []
     if failed:
+        rows = failed[:MOST_REASONS]
+        tables = [_failures("objects", "Why objects failed", analysis.run, rows)]
         sentences.append(f"{FAILED_OBJECTS} lists each, with those of earlier attempts.")
     return [Detail("objects", "Objects", sentences, tables=tables)]
 
 
 def cost(run: Run) -> Detail | None:
-    """What the sweep estimated, from run.json; None where no AWS was paid, or nobody knew."""
+    """The sweep's estimate, from run.json; None if nothing ran on AWS, or the cost is unknown."""
     stored = _estimate(run)
     if stored is None:
         return None
@@ -209,7 +202,7 @@ def _is_number(value: object) -> bool:
 
 
 def details(analysis: Analysis) -> list[Detail]:
-    """The folded ones, of those that have something to show."""
+    """The folded details that have something to show."""
     parts = (
         _distribution,
         _overlap,
@@ -225,10 +218,8 @@ def details(analysis: Analysis) -> list[Detail]:
     return [*shown, _definitions(analysis)]
 
 
-def _rows(analysis: Analysis, cells: Sequence[Figures]) -> list[dict[str, Any]]:
-    return [
-        {**figures.cell.figures(), "cell": figures.cell, "is_measured": True} for figures in cells
-    ]
+def _row(cell: Cell, figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {**cell.figures(), "cell": cell, "is_measured": True, **figures}
 
 
 def _distribution(analysis: Analysis) -> Detail | None:
@@ -236,20 +227,17 @@ def _distribution(analysis: Analysis) -> Detail | None:
     chart = pictures.boxes(analysis)
     if not chart:
         return None
-    rows = [
-        row | dict(figures.seconds)
-        for row, figures in zip(_rows(analysis, cells), cells, strict=True)
-    ]
+    rows = [_row(figures.cell, figures.seconds) for figures in cells]
     names = ("min_s", "p5_s", "p25_s", "median_s", "p75_s", "p95_s", "p99_s", "max_s")
     seconds = [
         Field(name, name.removesuffix("_s"), "s", significant, rank=at)
         for at, name in enumerate(names, start=2)
     ]
-    told = [field for field in seconds if any(row[field.name] is not None for row in rows)]
+    filled = [field for field in seconds if any(row[field.name] is not None for row in rows)]
     fields = [
         *coordinates(rows, analysis.experiment),
         Field("count", "n", show="{:,}".format, rank=1),
-        *told,
+        *filled,
     ]
     table = Table(
         "distribution", f"Seconds for one {analysis.experiment.operation[0]}", fields, rows
@@ -261,17 +249,12 @@ def _overlap(analysis: Analysis) -> Detail | None:
     cells = [figures for figures in analysis.planned if figures.overlap]
     if not cells:
         return None
-    rows = [
-        row | vars(figures.overlap)
-        for row, figures in zip(_rows(analysis, cells), cells, strict=True)
-    ]
+    rows = [_row(figures.cell, vars(figures.overlap)) for figures in cells]
     aggregate = "Mbit/s"
-    if analysis.experiment.shared_list or analysis.experiment.takes_payload:
-        aggregate = (
-            "objects/s"
-            if analysis.experiment.shared_list
-            else f"{analysis.experiment.operation[1]}/s"
-        )
+    if analysis.experiment.shared_list:
+        aggregate = "objects/s"
+    elif analysis.experiment.takes_payload:
+        aggregate = f"{analysis.experiment.operation[1]}/s"
     fields = [
         *coordinates(rows, analysis.experiment),
         Field("peak", "peak", show="{:,}".format, rank=1, look=_short_of_n),
@@ -287,7 +270,7 @@ def _overlap(analysis: Analysis) -> Detail | None:
             rank=6,
         ),
     ]
-    # One function at a time has no course.
+    # A single function has no curve.
     chart = pictures.timeline(analysis) if max(figures.cell.n for figures in cells) > 1 else None
     table = Table("concurrency", "At once", fields, rows)
     return Detail(
@@ -296,11 +279,9 @@ def _overlap(analysis: Analysis) -> Detail | None:
 
 
 def _undrawn(cells: int) -> list[str]:
-    return (
-        [f"The picture has the first {MOST_PANELS} of {cells} cells."]
-        if cells > MOST_PANELS
-        else []
-    )
+    if cells <= MOST_PANELS:
+        return []
+    return [f"The picture has the first {MOST_PANELS} of {cells} cells."]
 
 
 def _short_of_n(row: Row) -> str:
@@ -308,7 +289,7 @@ def _short_of_n(row: Row) -> str:
 
 
 def _resources(analysis: Analysis) -> Detail | None:
-    """What operations took beside the time; Athena's are in a table of their own."""
+    """What operations used besides time; Athena's queries have their own table."""
     experiment = analysis.experiment
     cells = [
         figures
@@ -322,10 +303,7 @@ def _resources(analysis: Analysis) -> Detail | None:
     ]
     if not metrics:
         return None
-    rows = [
-        row | dict(figures.metrics)
-        for row, figures in zip(_rows(analysis, cells), cells, strict=True)
-    ]
+    rows = [_row(figures.cell, figures.metrics) for figures in cells]
     fields = [
         Field(metric.name, metric.label, metric.unit, f"{{:,.{metric.digits}f}}".format, rank=at)
         for at, metric in enumerate(metrics, start=1)
@@ -340,7 +318,7 @@ def _resources(analysis: Analysis) -> Detail | None:
 
 
 def _athena(analysis: Analysis) -> Detail | None:
-    """What Athena's queries took by its own times, and cost."""
+    """The times that Athena reports for its queries, and their cost."""
     experiment, run = analysis.experiment, analysis.run
     cells = [
         figures
@@ -350,16 +328,12 @@ def _athena(analysis: Analysis) -> Detail | None:
     if not cells:
         return None
     tb_usd, rows = prices.stored(run).get("athena_tb"), []
-    for row, figures in zip(_rows(analysis, cells), cells, strict=True):
-        scanned = figures.metrics.get("scanned_bytes")
-        usd = (
-            None
-            if None in (tb_usd, scanned)
-            else max(scanned or 0, LEAST_SCANNED_BYTES) / BYTES_IN_A_TB * (tb_usd or 0)
-        )
-        rows.append(
-            row | dict(figures.metrics) | {"median_s": figures.seconds["median_s"], "usd": usd}
-        )
+    for figures in cells:
+        scanned, usd = figures.metrics.get("scanned_bytes"), None
+        if tb_usd is not None and scanned is not None:
+            usd = max(scanned, LEAST_SCANNED_BYTES) / BYTES_IN_A_TB * tb_usd
+        own = {**figures.metrics, "median_s": figures.seconds["median_s"], "usd": usd}
+        rows.append(_row(figures.cell, own))
     fields = [
         *coordinates(rows, experiment),
         Field("median_s", "median", "s, total", significant, rank=1),
@@ -382,15 +356,11 @@ def _rates(analysis: Analysis) -> Detail | None:
     chart = pictures.rates(shown)
     if not chart:
         return None
-    rows = []
-    for trajectory in shown:
-        figures = {
-            name: getattr(trajectory, name)
-            for name in ("most_per_s", "most_in_flight", "slow_share")
-        }
-        rows.append(
-            {**trajectory.cell.figures(), "cell": trajectory.cell, "is_measured": True, **figures}
-        )
+    names = ("most_per_s", "most_in_flight", "slow_share")
+    rows = [
+        _row(trajectory.cell, {name: getattr(trajectory, name) for name in names})
+        for trajectory in shown
+    ]
     fields = [
         *coordinates(rows, analysis.experiment),
         Field("most_per_s", "most copied", "per s", quantity, rank=1),
@@ -401,11 +371,9 @@ def _rates(analysis: Analysis) -> Detail | None:
         "rates", f"The median {analysis.experiment.operation[0]} of each cell", fields, rows
     )
     timed = sum(figures.count > 0 for figures in analysis.cells.values())
-    short = (
-        [f"{counted(timed - len(shown), 'cell')} ended too soon to have a course."]
-        if timed > len(shown)
-        else []
-    )
+    short = []
+    if timed > len(shown):
+        short = [f"{counted(timed - len(shown), 'cell')} ended too soon to have a course."]
     return Detail("rate", "Rate over time", short, [chart], [table])
 
 
@@ -414,7 +382,7 @@ def _access_logs(analysis: Analysis) -> Detail | None:
 
 
 def _evidence(analysis: Analysis) -> Detail | None:
-    """What the run showed of the assumptions about AWS."""
+    """What the run showed about the assumptions on AWS."""
     stored = evidence.stored(analysis.run.directory, analysis.run.warnings)
     if "checks" not in stored:
         return None
@@ -445,13 +413,13 @@ def _environment(analysis: Analysis) -> Detail:
 
 
 def environment(run: Run) -> list[tuple[str, str]]:
-    """Where and when the run took place, with what, as run.json has it."""
+    """Where, when and with what the run took place, from run.json."""
     manifest = run.manifest
     parts = (manifest.get("versions"), manifest.get("machine"))
     versions, machine = (part if isinstance(part, Mapping) else {} for part in parts)
-    unfinished = (
-        "not recorded" if is_flood_by_hand(manifest) else "unknown: it may have been interrupted"
-    )
+    unfinished = "unknown: it may have been interrupted"
+    if is_flood_by_hand(manifest):
+        unfinished = "not recorded"
     terms = [
         ("run", run.run_id),
         ("target", run.source),
@@ -465,7 +433,7 @@ def environment(run: Run) -> list[tuple[str, str]]:
 
 
 def _object(stored: object) -> str:
-    """The object of the user's own that was read; nothing where the run put its own."""
+    """The user's own object that was read; empty if the run created its own."""
     if not isinstance(stored, Mapping) or not stored.get("url"):
         return ""
     size = stored.get("bytes")
@@ -487,7 +455,7 @@ def _machine(machine: Mapping[str, Any]) -> str:
 
 
 def moment(value: object) -> str:
-    """An ISO 8601 time for reading; anything else as it is, nothing as an empty text."""
+    """An ISO 8601 time in readable form; None as an empty text, anything else unchanged."""
     if isinstance(value, str):
         try:
             return f"{datetime.fromisoformat(value):%Y-%m-%d %H:%M:%S %Z}".strip()
@@ -532,7 +500,7 @@ def _definitions(analysis: Analysis) -> Detail:
 
 
 def settings(sides: Sequence[Run]) -> Table | None:
-    """In what the run.json of several runs differ; None where in nothing."""
+    """How the run.json of several runs differ; None if they don't."""
     tables = [
         dict(_flat({name: _without_cells(run.manifest.get(name)) for name in ("account", "plan")}))
         for run in sides
@@ -554,7 +522,7 @@ def settings(sides: Sequence[Run]) -> Table | None:
 
 
 def _without_cells(part: object) -> object:
-    """A part of run.json without what is as long as the run, or says what the page has already."""
+    """A part of run.json without what grows with the run, or is on the page already."""
     left_out = {
         "order",
         "cells",
@@ -565,25 +533,19 @@ def _without_cells(part: object) -> object:
         "start_barrier",
         "also",
     }
-    return (
-        {name: value for name, value in part.items() if name not in left_out}
-        if isinstance(part, Mapping)
-        else part
-    )
+    if not isinstance(part, Mapping):
+        return part
+    return {name: value for name, value in part.items() if name not in left_out}
 
 
 def _flat(value: object, prefix: str = "") -> list[tuple[str, str]]:
-    """The leaves of a JSON value with their places, as `plan: fixed: object size mb`."""
+    """The leaves of a JSON value with their paths, such as `plan: fixed: object size mb`."""
     if isinstance(value, Mapping):
         places = (
             (f"{prefix}: {name}" if prefix else str(name), part) for name, part in value.items()
         )
         return [leaf for place, part in places for leaf in _flat(part, place)]
-    text = (
-        ", ".join(map(str, value))
-        if isinstance(value, list)
-        else "not set"
-        if value is None
-        else str(value)
-    )
+    text = "not set" if value is None else str(value)
+    if isinstance(value, list):
+        text = ", ".join(map(str, value))
     return [(prefix.replace("_", " "), text)] if prefix else []

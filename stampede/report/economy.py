@@ -1,5 +1,4 @@
-"""What pays: time and money by the size of an object and by the memory of a function, as
-findings."""
+"""What pays: time and money by object size and by function memory, as findings."""
 
 from __future__ import annotations
 
@@ -30,12 +29,11 @@ from stampede.report.findings import (
 from stampede.report.intervals import SHORTEST_S, Estimate, Sample, interval, rounds_in_common
 from stampede.report.run import Run
 
-# By the size of an object.
+# By object size
 
 
 def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
-    """One choice of two against the other at each size: how many times as fast, and as cheap, one
-    object is."""
+    """One choice against the other at each size: how many times as fast, and as cheap, it is."""
     experiment, declared = run.experiment, run.experiment.by_size
     if declared is None:
         return []
@@ -53,7 +51,7 @@ def by_size(run: Run, cells: Sequence[Figures]) -> list[Finding]:
             findings.append(replace(finding, why=why))
             continue
         size = min(figures.sample.size, base.sample.size)
-        # One of both may come in more slices: of one object each.
+        # An operation of one may move fewer objects: compare one object of each.
         share = base.mean_bytes / figures.mean_bytes  # type: ignore[operator]
         medians = base.sample.medians / figures.sample.medians / share
         ratio = interval(
@@ -80,8 +78,7 @@ def _size_refusal(figures: Figures, base: Figures, compare: Compare) -> str:
 
 
 def _pairs(experiment: Experiment, cells: Sequence[Figures]) -> list[tuple[Figures, Figures]]:
-    """Cells that differ in the choice alone, or where there is none such, in what follows from the
-    choice too."""
+    """Cells that differ in the choice alone; if there are none, also in what follows from it."""
     by_size = experiment.by_size
     if by_size is None:
         return []
@@ -106,8 +103,7 @@ def _pairs(experiment: Experiment, cells: Sequence[Figures]) -> list[tuple[Figur
 
 
 class _Costs:
-    """What moving one object costs: the request, its bytes, and the function's median time; no
-    storage."""
+    """What moving one object costs: request, bytes, and the function's median time, not storage."""
 
     def __init__(self, run: Run) -> None:
         self._run, self._prices, self._tariffs = run, prices.stored(run), prices.tariffs(run)
@@ -121,8 +117,8 @@ class _Costs:
     def compared(
         self, figures: Figures, base: Figures, moves: str, size: int, among: int
     ) -> tuple[float | None, Estimate | None]:
-        """US dollars for a million objects of the first, and how many times as cheap it is as the
-        other; None without prices."""
+        """US dollars for a million objects of the first cell, and how many times as cheap it is as
+        the other; None without prices."""
         amounts = [self._usd(side, moves) for side in (figures, base)]
         if None in amounts:
             return None, None
@@ -138,17 +134,20 @@ class _Costs:
             return None
         object_bytes = cell[self._size_axis]
         fixed = prices.moved_usd(tariff, moves, object_bytes)
-        # Of the median operation, like the time: a mean of ten has no interval that holds.
+        # The median operation, as for the time: a mean of ten has no reliable interval.
         second = mb_second_usd * cell[MEMORY] * object_bytes / figures.mean_bytes
         return fixed + second * sample.median, fixed + second * sample.medians
 
 
-# By memory.
+# By memory
 
 
 def by_memory(run: Run, cells: Sequence[Figures]) -> list[Finding]:
-    """Each memory size of a series against the fastest, with its cost, and the titles that it may
-    hold; nothing where nobody asks which to choose, or memory has no effect."""
+    """Each memory size of a series against the fastest, with its cost and the titles that it may
+    hold.
+
+    Empty if the experiment doesn't ask which memory to choose, or memory has no effect.
+    """
     if not asks_for_memory(run.experiment):
         return []
     billed = billed_samples(run, cells)
@@ -176,12 +175,10 @@ Score = tuple[float, np.ndarray]
 
 
 def _usd(run: Run, cell: Cell, billed: Sample) -> Score | None:
-    """What one invocation costs, in US dollars, and its resamples; None without prices."""
+    """The cost of one invocation in US dollars, and its resamples; None without prices."""
     usd_by_price = prices.stored(run)
-    mb_second_usd, request_usd = (
-        prices.mb_second_usd(run, usd_by_price, cell),
-        usd_by_price.get("lambda_request"),
-    )
+    mb_second_usd = prices.mb_second_usd(run, usd_by_price, cell)
+    request_usd = usd_by_price.get("lambda_request")
     if not len(billed) or mb_second_usd is None or request_usd is None:
         return None
     second_usd = mb_second_usd * cell[MEMORY]
@@ -189,7 +186,7 @@ def _usd(run: Run, cell: Cell, billed: Sample) -> Score | None:
 
 
 def _candidates(group: Sequence[Figures]) -> list[Figures]:
-    """Those that may hold a title: with enough measurements and, where any size lost no message,
+    """The sizes that may hold a title: with enough measurements and, if any size lost no message,
     without a loss."""
     enough = [
         figures
@@ -202,9 +199,8 @@ def _candidates(group: Sequence[Figures]) -> list[Figures]:
 def _scores(
     candidates: Sequence[Figures], billed: Mapping[Cell, Sample], usd: Mapping[Cell, Score | None]
 ) -> dict[str, dict[Cell, Score]]:
-    """By title what is smallest for the size that holds it. The balance is that of AWS Lambda Power
-    Tuning with equal weights: time and cost, each as a share of the highest of these sizes, added
-    up."""
+    """For each title the scores of the sizes, of which the smallest wins. The balance is that of
+    AWS Lambda Power Tuning with equal weights: time plus cost, each as a share of the highest."""
     if len(candidates) < 2:
         return {}
     cells = [figures.cell for figures in candidates]
@@ -242,20 +238,14 @@ def _titled(
     ratios: dict[str, dict[Cell, Estimate]] = {}
     holders: dict[str, list[Cell]] = {}
     for title, rivals in scores.items():
-        best = min(rivals, key=lambda cell: rivals[cell][0])
-        ratios[title], holders[title] = {}, [best]
-        for cell, (value, resampled) in rivals.items():
-            if cell != best:
-                size = min(by_cell[side].sample.size for side in (cell, best))
-                ratio = interval(
-                    rivals[best][0] / value, rivals[best][1] / resampled, size, among=among
-                )
-                ratios[title][cell] = ratio
-                if ratio.high is None or ratio.high >= 1:
-                    holders[title].append(cell)
-    fastest = holders.get("fastest", [min(group, key=lambda figures: figures.sample.median).cell])[
-        0
-    ]
+        best, ratios[title] = _against_best(rivals, by_cell, among)
+        holders[title] = [best]
+        for cell, ratio in ratios[title].items():
+            if ratio.high is None or ratio.high >= 1:
+                holders[title].append(cell)
+    fastest = min(group, key=lambda figures: figures.sample.median).cell
+    if "fastest" in holders:
+        fastest = holders["fastest"][0]
     findings = []
     for figures in group:
         cell, cost = figures.cell, usd[figures.cell]
@@ -263,11 +253,9 @@ def _titled(
         titles = {title: len(cells) == 1 for title, cells in holders.items() if cell in cells}
         why = ""
         if not any(cell in rivals for rivals in scores.values()):
-            why = (
-                f"{figures.lost:,} of its messages never succeeded"
-                if figures.lost
-                else "too few measurements"
-            )
+            why = "too few measurements"
+            if figures.lost:
+                why = f"{figures.lost:,} of its messages never succeeded"
         findings.append(
             Finding(
                 "memory",
@@ -287,9 +275,25 @@ def _titled(
     return findings
 
 
+def _against_best(
+    rivals: Mapping[Cell, Score], by_cell: Mapping[Cell, Figures], among: int
+) -> tuple[Cell, dict[Cell, Estimate]]:
+    """The best of these sizes, and by how much it beats each other one: a ratio below 1."""
+    best = min(rivals, key=lambda cell: rivals[cell][0])
+    best_value, best_resampled = rivals[best]
+    ratios = {}
+    for cell, (value, resampled) in rivals.items():
+        if cell != best:
+            size = min(by_cell[side].sample.size for side in (cell, best))
+            ratios[cell] = interval(
+                best_value / value, best_resampled / resampled, size, among=among
+            )
+    return best, ratios
+
+
 def break_even(estimates: Mapping[int, Estimate]) -> tuple[int, int] | None:
-    """Between which two measured sizes a ratio by size passes 1: only where it does so once, from a
-    size clearly above to one clearly below, or the other way round."""
+    """The two neighbouring sizes between which a ratio crosses 1; None unless it crosses exactly
+    once, from clearly above to clearly below or vice versa."""
     clear = [
         (size, estimates[size].value > 1)
         for size in sorted(estimates)

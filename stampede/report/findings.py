@@ -1,7 +1,7 @@
-"""What the cells of a run say against each other: a Finding for each pair that is compared.
+"""How the cells of a run compare: a Finding for each pair.
 
 A ratio is of speeds: how many times as fast the median of the subject is as that of the baseline.
-All ratios of one kind are read together, and their intervals hold at once.
+All ratios of one kind are read together, so their intervals hold simultaneously.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from stampede.report.intervals import (
     speed_ratio,
 )
 
-# A median speed within a tenth of another is called the same.
+# Median speeds that differ by at most a tenth count as the same.
 HOLDS_WITHIN = 0.10
 A_TENTH = f"{HOLDS_WITHIN * 100:g} %"
 MEMORY = "memory_size_mb"
@@ -39,14 +39,14 @@ SIZES_DIFFER = "the amounts moved differ or aren’t recorded"
 
 @dataclass(frozen=True)
 class Finding:
-    """One cell against another: `ratio` of their speeds, `level` read off its interval, and `why`
-    there is none.
+    """One cell against another: the `ratio` of their speeds, the `level` that its interval allows,
+    and `why` there is no ratio.
 
-    `compare` is the declaration's name of what is compared. `rounds` is in how many rounds the two
-    were interleaved, 0 where both have enough repeats, None where drift is in no interval. Of what
-    costs something on AWS, `usd` is what a million cost of the subject, and `cheaper` how many
-    times as cheap as the baseline, or as the cheapest, one is. `titles` are those that the subject
-    holds, and whether it does so alone: `fastest`, `cheapest`, `balanced`; and of a knee `knee` or
+    `compare` is the name of the declared comparison. `rounds` is in how many rounds the two were
+    interleaved, 0 if both have enough repeats instead, None if the interval doesn't cover drift.
+    For what costs money on AWS, `usd` is the price of a million of the subject, and `cheaper` how
+    many times as cheap it is as the baseline, or as the cheapest. `titles` maps each title of the
+    subject to whether it holds it alone: `fastest`, `cheapest`, `balanced`; for a knee, `knee` or
     `below`.
     """
 
@@ -64,7 +64,7 @@ class Finding:
     titles: Mapping[str, bool] | None = None
 
     def axes(self, experiment: Experiment) -> Sequence[str]:
-        """What is compared."""
+        """The compared axes."""
         if self.kind == "knee" and experiment.knee:
             return (experiment.knee[0],)
         if self.kind == "memory":
@@ -75,11 +75,11 @@ class Finding:
 
     @property
     def is_best(self) -> bool:
-        """Whether the subject is the baseline itself, as the fastest of its group."""
+        """Whether the subject is its own baseline, as the fastest of its group."""
         return self.subject == self.baseline
 
     def as_dict(self) -> dict[str, Any]:
-        """The finding as it stands in statistics.json."""
+        """The finding as stored in statistics.json."""
         estimates = {"ratio": self.ratio, "cheaper": self.cheaper}
         return {
             "kind": self.kind,
@@ -97,8 +97,7 @@ class Finding:
 
 
 def find(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
-    """Knees, choices, scales and starts of the cells with a time, kind by kind, sorted by
-    subject."""
+    """Knees, choices, scales and starts of the cells with a time, by kind, sorted by subject."""
     findings = _knees(cells, experiment) if experiment.knee else []
     comparable = [compare for compare in experiment.compare if is_comparable(compare, experiment)]
     for kind in ("choice", "scale"):
@@ -109,7 +108,7 @@ def find(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
 
 
 def is_comparable(compare: Compare, experiment: Experiment) -> bool:
-    """Whether it says anything where this ran, and no other kind of finding says it."""
+    """Whether the comparison has an effect where this ran, and no other kind covers it."""
     if compare.axes[0] in ignored_axes(experiment.axes):
         return False
     is_of_size = experiment.by_size is not None and compare.axes[0] == experiment.by_size.choice
@@ -118,12 +117,12 @@ def is_comparable(compare: Compare, experiment: Experiment) -> bool:
 
 
 def asks_for_memory(experiment: Experiment) -> bool:
-    """Whether it asks which memory to choose; the embedded AWS ignores memory."""
+    """Whether the experiment asks which memory to choose; the embedded AWS ignores memory."""
     return experiment.takes_payload and MEMORY not in ignored_axes(experiment.axes)
 
 
 def groups(cells: Iterable[Figures], axes: Sequence[str]) -> list[list[Figures]]:
-    """The cells that differ in these axes alone, two or more, each group sorted."""
+    """Groups of two or more cells that differ in these axes alone, each sorted."""
     alike: dict[tuple[Any, ...], list[Figures]] = {}
     for figures in sorted(cells, key=lambda figures: figures.cell):
         alike.setdefault(figures.cell.without(axes), []).append(figures)
@@ -133,7 +132,7 @@ def groups(cells: Iterable[Figures], axes: Sequence[str]) -> list[list[Figures]]
 def _of_kind(
     kind: Kind, compares: Sequence[Compare], cells: Sequence[Figures], experiment: Experiment
 ) -> list[Finding]:
-    """Each value of a scale against the smallest one; the fastest choice against each other one."""
+    """Each value of a scale against the smallest; the fastest choice against every other."""
     pairs = []
     for compare in compares:
         for group in groups(_of_compare(compare, cells, experiment), compare.axes):
@@ -159,15 +158,15 @@ def _of_kind(
 def _of_compare(
     compare: Compare, cells: Sequence[Figures], experiment: Experiment
 ) -> Sequence[Figures]:
-    """Along the size of an object only Athena's queries are left to compare by class."""
+    """Across storage classes, only Athena's queries are compared here; `by_size` has the rest."""
     if experiment.by_size and compare.axes[0] == experiment.by_size.choice:
         return [figures for figures in cells if is_of_athena(figures, experiment)]
     return cells
 
 
 def _at_once(kind: Kind, pairs: Sequence[tuple[Compare, Figures, Figures]]) -> int:
-    """How many comparisons hold together. Of a choice it is every pair: which is the fastest, and
-    so which two are compared, is read off the data."""
+    """How many comparisons hold simultaneously. For a choice that is every pair, because the data
+    decide which is the fastest, and so which pairs are compared."""
     enough = [pair for pair in pairs if has_enough(*pair[1:])]
     if kind != "choice":
         return max(1, len(enough))
@@ -183,7 +182,7 @@ def compared(
     experiment: Experiment,
     among: int,
 ) -> Finding:
-    """Two cells against each other."""
+    """One cell against another."""
     finding = Finding(kind, compare.name, figures.cell, base.cell, among=among)
     why = refusal(figures, base, experiment, compare.axes)
     if why:
@@ -194,7 +193,7 @@ def compared(
 
 
 def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Sequence[str]) -> str:
-    """Why the two aren't compared; "" where they are."""
+    """Why two cells aren't compared; "" if they are."""
     if not has_enough(figures, base):
         return TOO_FEW
     if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:
@@ -208,7 +207,7 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
 
 
 def level_of(ratio: Estimate) -> Level:
-    """What the interval of a ratio of speeds allows to say."""
+    """The level that the interval of a speed ratio supports."""
     if ratio.low is None or ratio.high is None:
         return "unknown"
     least, most = 1 - HOLDS_WITHIN, 1 / (1 - HOLDS_WITHIN)
@@ -224,10 +223,9 @@ def has_enough(*sides: Figures) -> bool:
 
 
 def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
-    """The first operations of the functions against their later ones, where the interval tells them
-    apart."""
+    """The functions' first operations against later ones, if the interval separates them."""
     if any(axis.later for axis in experiment.axes):
-        return []  # there they are cells of their own
+        return []  # they are cells of their own
     both = [
         figures
         for figures in cells
@@ -251,14 +249,17 @@ def _starts(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
     return findings
 
 
-# The knee: the smallest value beyond which no larger one gains more than a tenth.
+# The knee: the smallest value beyond which no larger one gains more than a tenth
 
 
 def _knees(cells: Sequence[Figures], experiment: Experiment) -> list[Finding]:
-    """Each value on the axis of `experiment.knee` against the smallest of its series, with `titles`
-    saying how it lies to the knee. A range and not a fitted curve: the universal scalability law
-    finds knees of its own kind in 57 to 100 of 100 simulated runs, and that of a rate that is
-    simply capped in none; the range held all of them. Each ratio holds on its own."""
+    """Each value on the axis of `experiment.knee` against the smallest of its series, with its
+    position relative to the knee in `titles`.
+
+    The knee is a range, not a fitted curve: the universal scalability law finds knees of its own
+    kind in 57 to 100 of 100 simulated runs, and that of a simply capped rate in none; the range
+    held all of them. Each ratio holds on its own.
+    """
     if experiment.knee is None:
         return []
     axis, _ = experiment.knee
@@ -303,8 +304,7 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
 
 
 def _gain(smaller: Sample, larger: Sample) -> Estimate:
-    """How many times as fast the larger value is in the median, both in operations or objects a
-    second."""
+    """How many times as fast the larger value is in the median, in operations or objects/s."""
     if smaller.median <= 0:
         return Estimate(float("inf"))
     value = larger.median / smaller.median
@@ -314,7 +314,7 @@ def _gain(smaller: Sample, larger: Sample) -> Estimate:
 
 
 def _is_gain(gain: Estimate) -> bool:
-    """Whether it is one of more than a tenth beyond its interval."""
+    """Whether the gain exceeds a tenth beyond its interval."""
     return gain.low is not None and gain.low > 1 + HOLDS_WITHIN
 
 

@@ -1,5 +1,4 @@
-"""What became of the messages and objects of a run: the account, what doesn't add up, and what
-failed, by kind."""
+"""The outcome of messages and objects: the account, its discrepancies, and failures by kind."""
 
 from __future__ import annotations
 
@@ -52,9 +51,9 @@ SELECT nullif(cell, '') AS cell, count(*), arg_min(coalesce(body, ''), line) FRO
 
 @dataclass(frozen=True)
 class Failure:
-    """One kind of failure in one cell: its `records`, of how many `messages`, of which so many
-    succeeded in another attempt, and an `example`. Of a dead letter and of an invocation that left
-    no record there are no `recovered`."""
+    """One kind of failure in one cell: its `records`, the number of `messages`, how many of these
+    `recovered` in another attempt, and an `example`. `recovered` is None for a dead letter and an
+    invocation without a record."""
 
     cell: str | None
     kind: str
@@ -66,10 +65,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Account:
-    """The rows of accounting.json, or the same counted from the other files where it is missing;
-    `problems` say what doesn't add up, and put the figures in doubt. `unrecorded` are invocations
-    of which only Lambda logged how they ended, `objects` the account of objects by cell, where
-    there is one, and `open_objects` what isn't known of them."""
+    """The rows of accounting.json, or the same counted from the other files.
+
+    `problems` are discrepancies that put the figures in doubt. `unrecorded` are invocations whose
+    end only Lambda logged, `objects` the account of objects by cell, if any, and `open_objects`
+    what isn't known of them.
+    """
 
     rows: list[dict[str, Any]]
     problems: list[str]
@@ -82,7 +83,7 @@ class Account:
 
     @property
     def is_clean(self) -> bool:
-        """Whether it is known that every message succeeded, and did so once."""
+        """Whether every message is known to have succeeded exactly once."""
         again = self.total("duplicates") or self.total("unexpected")
         return (
             bool(self.rows)
@@ -92,12 +93,12 @@ class Account:
         )
 
     def without_record(self, cell: str) -> Counter[str]:
-        """The invocations of a cell that left no record, by kind."""
+        """The invocations of a cell without a record, by kind."""
         return Counter(row["kind"] for row in self.unrecorded if row["cell"] == cell)
 
 
 def account_of(run: Run) -> Account:
-    """The account of a run, counted again and set beside accounting.json."""
+    """The account of a run, counted anew and compared with accounting.json."""
     accounts = account(run.store)
     counted_again = [_row(run, row.as_dict()) for row in accounts if row.sent]
     if "sent" not in run.store.files:
@@ -119,7 +120,7 @@ def account_of(run: Run) -> Account:
 
 
 def _row(run: Run, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of an account with all counts; what isn't a whole number counts as none."""
+    """A row of an account with all counts; anything but a whole number counts as 0."""
     counts = {name: row.get(name) if type(row.get(name)) is int else 0 for name in COUNTS}
     return {
         "cell": str(row.get("cell")),
@@ -151,8 +152,7 @@ def _unbalanced(run: Run, row: Mapping[str, Any]) -> Iterator[str]:
 def _differences(
     run: Run, rows: Sequence[Mapping[str, Any]], again: Sequence[Mapping[str, Any]]
 ) -> list[str]:
-    """Where accounting.json and the other files disagree; a count that it lacks is no
-    disagreement."""
+    """Where accounting.json and the other files disagree; a count that it lacks doesn't."""
     by_cell = {row["cell"]: row for row in again}
     return [
         f"{run.cell_words(row['cell'])}: accounting.json has {name} = {row[name]}, but the other "
@@ -171,8 +171,8 @@ def _open_objects(run: Run, accounts: Sequence[CellAccount]) -> Iterator[str]:
 
 
 def failures(run: Run, account: Account) -> list[Failure]:
-    """Everything that failed: error records by cell and type, messages in the dead-letter queue,
-    and what Lambda alone logged."""
+    """Everything that failed: error records by cell and type, dead letters, and failures that only
+    Lambda logged."""
     rows = [Failure(*row[:-1], example=_short(row[-1])) for row in run.store.rows(_FAILURES)]
     rows += [
         Failure(cell, "in the dead-letter queue", messages, messages, None, _short(body))
@@ -189,7 +189,7 @@ def failures(run: Run, account: Account) -> list[Failure]:
 
 
 def failed_objects(run: Run) -> list[Failure]:
-    """The rows of failed_objects.jsonl by cell and error, most first; it may have millions."""
+    """The rows of failed_objects.jsonl (maybe millions) by cell and error, most frequent first."""
     is_file = "failed_objects" in run.store.files
     counts: Counter[tuple[str, str]] = Counter()
     examples: dict[tuple[str, str], str] = {}

@@ -1,5 +1,5 @@
-"""Three runs or more of one plan, in the order in which they began: each cell's median over time,
-and where it changed against the first run."""
+"""Three or more runs of one plan in chronological order: each cell's median, and where it changed
+against the first run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stampede.cell import Cell, common_axes, distinguishing
 from stampede.phrases import counted, listed, ratios, significant
@@ -28,14 +28,14 @@ from stampede.runs.folder import write_where_typed
 from stampede.tables import Field, Table
 
 PAGE = "history.html"
-# Levels at which a cell stands; an interval that is too wide to say leaves it where it stood.
+# Levels of a cell; an interval too wide to say leaves the level unchanged.
 CLEAR = ("holds", "slower", "faster")
 _BEGAN = "SELECT min(started_at_ms) FROM operations WHERE NOT is_foreign AND NOT is_warm_up"
 
 
 class History(NamedTuple):
-    """The page, its answer, the cells that are slower in the last run than in the first, in words,
-    and what the runs lack or don't have in common."""
+    """The page, its headline, the cells that are slower in the last run than in the first, in
+    words, and how the runs differ or what they lack."""
 
     page: Path
     headline: str
@@ -45,15 +45,15 @@ class History(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """A cell over the runs: by a run's place its figures and, but for the first that measured it,
-    its ratio of speeds to that one."""
+    """A cell over the runs: its figures by the run's place and, except for the first run that
+    measured it, the ratio of its speed to that run's."""
 
     cell: Cell
     figures: Mapping[int, Figures]
     findings: Mapping[int, Finding]
 
     def changes(self) -> Iterator[int]:
-        """The places of the runs from which on it stands at another level."""
+        """The places of the runs from which on the cell has another level."""
         level = "holds"
         for place, finding in self.findings.items():
             if finding.level in CLEAR and finding.level != level:
@@ -62,15 +62,15 @@ class Course:
 
     @property
     def last(self) -> Finding:
-        """The last of its findings."""
         return list(self.findings.values())[-1]
 
 
 def history(run_dirs: Sequence[Path], output: Path) -> History:
-    """Write the page of these runs over time; `output` is the file, or a folder for one.
+    """Write the page of these runs over time; `output` is the file, or a folder for it.
 
-    Raises NoReport for runs of several experiments or targets, for a run that is given twice, began
-    at no known time or can't be reported, and where no cell is measured twice; OSError.
+    Raises NoReport for runs of several experiments or targets, for a run that is given twice, has
+    no known start or can't be reported, and if no cell is measured twice; OSError if the page can't
+    be written.
     """
     runs = sorted((analyse(load(path)) for path in run_dirs), key=_began_ms)
     _refuse_mixed(runs)
@@ -91,7 +91,7 @@ def history(run_dirs: Sequence[Path], output: Path) -> History:
 
 
 def _began_ms(analysis: Analysis) -> int:
-    """When the first operation of a run began, in epoch ms."""
+    """The start of a run's first operation, in epoch ms."""
     [(began_ms,)] = analysis.run.store.rows(_BEGAN)
     if began_ms is None:
         raise NoReport(
@@ -117,8 +117,8 @@ def _refuse_mixed(runs: Sequence[Analysis]) -> None:
 
 
 def _courses(runs: Sequence[Analysis]) -> list[Course]:
-    """Each cell that two runs or more measured. All intervals hold together, however many runs
-    there are."""
+    """Each cell that two or more runs measured. All intervals hold simultaneously, whatever the
+    number of runs."""
     measured: dict[Cell, dict[int, Figures]] = {}
     for place, run in enumerate(runs, 1):
         for cell, figures in timed_cells(run).items():
@@ -140,7 +140,7 @@ def _course(cell: Cell, by_run: Mapping[int, Figures], among: int, run: Analysis
 
 
 def _words_of(courses: Sequence[Course]) -> dict[Cell, str]:
-    """What tells the cells apart, in words."""
+    """What distinguishes the cells, in words."""
     cells = [course.cell for course in courses]
     if len(cells) == 1:
         return {cells[0]: cells[0].words}
@@ -176,7 +176,7 @@ def _headline(
 
 
 def _changed_sdks(runs: Sequence[Analysis]) -> list[str]:
-    """From which run on functions had another version of an SDK: what may explain a change."""
+    """The runs from which on functions had another SDK version, which may explain a change."""
     sentences, before = [], runs[0].run.sdk_versions
     for run in runs[1:]:
         for name, versions in run.run.sdk_versions.items():
@@ -219,8 +219,7 @@ def _page(
 
 
 def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[Cell, str]) -> Chart:
-    """The medians run by run, evenly apart on the chart's logarithmic axis: run 3 stands at 2 to
-    the third."""
+    """The medians run by run, evenly spaced on the chart's logarithmic axis: run 3 is at 2 ** 3."""
     lines, texts = [], []
     for course in courses:
         marks, medians = {}, []
@@ -244,36 +243,39 @@ def _chart(runs: Sequence[Analysis], courses: Sequence[Course], words: Mapping[C
     )
 
 
+def _row(course: Course, place: int, run_id: str, began_utc: str) -> dict[str, Any]:
+    figures, finding = course.figures[place], course.findings.get(place)
+    median, ratio = figures.median, finding and finding.ratio
+    return {
+        **course.cell.figures(),
+        "cell": course.cell,
+        "is_measured": True,
+        "run": place,
+        "run_id": run_id,
+        "began_utc": began_utc,
+        "median_s": median and median.value,
+        "median_low_s": median and median.low,
+        "median_high_s": median and median.high,
+        "count": figures.count,
+        "ratio": ratio and ratio.value,
+        "ratio_low": ratio and ratio.low,
+        "ratio_high": ratio and ratio.high,
+        "interval": ratios(ratio._asdict()) if ratio and ratio.has_interval else "",
+        "level": finding.level if finding else "",
+        "result": result_words(finding) if finding else "the first",
+    }
+
+
 def _table(runs: Sequence[Analysis], courses: Sequence[Course]) -> Table:
     began_utc = [
         datetime.fromtimestamp(_began_ms(run) / 1000, UTC).strftime("%Y-%m-%d %H:%M")
         for run in runs
     ]
-    rows = []
-    for course in courses:
-        for place, figures in course.figures.items():
-            run, finding, median = runs[place - 1], course.findings.get(place), figures.median
-            ratio = finding and finding.ratio
-            rows.append(
-                {
-                    **course.cell.figures(),
-                    "cell": course.cell,
-                    "is_measured": True,
-                    "run": place,
-                    "run_id": run.run.run_id,
-                    "began_utc": began_utc[place - 1],
-                    "median_s": median and median.value,
-                    "median_low_s": median and median.low,
-                    "median_high_s": median and median.high,
-                    "count": figures.count,
-                    "ratio": ratio and ratio.value,
-                    "ratio_low": ratio and ratio.low,
-                    "ratio_high": ratio and ratio.high,
-                    "interval": ratios(ratio._asdict()) if ratio and ratio.has_interval else "",
-                    "level": finding.level if finding else "",
-                    "result": result_words(finding) if finding else "the first",
-                }
-            )
+    rows = [
+        _row(course, place, runs[place - 1].run.run_id, began_utc[place - 1])
+        for course in courses
+        for place in course.figures
+    ]
     experiment = runs[0].experiment
     fields = [
         *coordinates(rows, experiment),

@@ -1,4 +1,4 @@
-"""Puts the page of one run together."""
+"""Assembles the page of one run."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from stampede.report.run import Run
 from stampede.runs import stored_json
 from stampede.tables import Table
 
-# Larger records stay beside the page: it has to open on a phone.
+# Larger records stay in a separate file: the page must open on a phone.
 LARGEST_EMBEDDED_BYTES = 5_000_000
-# A sentence that names more isn't read to its end.
+# Nobody reads a longer list to its end.
 MOST_NAMED = 6
 
 
@@ -34,7 +34,7 @@ def page(
     problems: list[str],
     warnings: list[str],
 ) -> tuple[str, list[Chart]]:
-    """The HTML, and its charts, that of the answer first."""
+    """The HTML, and its charts, the one of the answer first."""
     run, first = analysis.run, pictures.first(analysis)
     compared = comparisons(analysis.findings, analysis.experiment)
     context = Page(
@@ -58,16 +58,15 @@ def page(
 
 
 def _without(detail: Detail, first: Chart | None) -> Detail:
-    """A detail without the chart that stands beside the answer already."""
+    """A detail without the chart that is already shown with the answer."""
     return replace(
         detail, charts=[chart for chart in detail.charts if not first or chart.name != first.name]
     )
 
 
 def unfinished(run: Run, resume: str | None = None) -> list[str]:
-    """What must be said of a run whose plan wasn't carried out; `resume` are the run and its
-    results folder as --resume takes them (default: the run's id, for a page that is read
-    elsewhere)."""
+    """A warning if the plan wasn't finished; `resume` is the argument of --resume (default: the
+    run's id, for a page that is read elsewhere)."""
     missing = run.unfinished
     if not missing:
         return []
@@ -101,10 +100,10 @@ def embedded(label: str, file_name: str, text: str, kind: str) -> Download:
 
 
 def _records(folder: Path, run_id: str) -> Download | None:
-    """The raw records: inside the page, compressed, while they are small; else the file beside it.
-    None without them.
+    """The raw records: small ones inside the page, compressed, else a file next to it; None without
+    records.
 
-    A script unpacks them on the way; without one, the compressed file is what arrives.
+    A script decompresses them on download; without a script, the compressed file is saved.
     """
     try:
         with stored_json.opened(folder / "records.jsonl") as file:

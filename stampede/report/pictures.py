@@ -1,4 +1,4 @@
-"""The charts of a run: the one beside the answer, and those among the details."""
+"""The charts of a run: the one with the answer, and those among the details."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from stampede.report.findings import MEMORY, Finding
 from stampede.report.intervals import MINIMUM_ROUNDS, Estimate
 from stampede.report.trajectories import Trajectory
 
-# Cells with fewer operations show each of them as a dot, because so few make a box unreliable.
+# Cells with fewer operations show each as a dot, because a box of so few is unreliable.
 FEW = 20
 
 
 def first(analysis: Analysis) -> Chart | None:
-    """The chart of the answer: what the headline says, as a picture. None without a time."""
+    """The headline as a chart; None without a time."""
     kinds = {finding.kind for finding in analysis.findings if finding.ratio}
     if not any(figures.count for figures in analysis.of_headline.values()):
         return None
@@ -39,7 +39,7 @@ def first(analysis: Analysis) -> Chart | None:
 
 
 def _against_a_scale(analysis: Analysis) -> Chart | None:
-    """The median against N, or whatever else grew; None where nothing that has an effect did."""
+    """The median against N, or another scale; None if none with an effect was swept."""
     experiment = analysis.experiment
     timed = {
         cell: figures
@@ -90,8 +90,8 @@ def _mark(estimate: Estimate | None) -> Mark:
 
 
 def _lines(marks: Mapping[Cell, Mark], axis: str, ringed: Sequence[Cell] = ()) -> list[Line]:
-    """A line for the cells that differ in this axis, and numbers that follow from others, alone;
-    the label is what tells the lines apart."""
+    """A line for cells that differ only in this axis and in numbers that follow from it; its label
+    is what distinguishes it."""
     axes = next(iter(marks)).axes
     along = (axis, *(other.name for other in axes if callable(other.default) and other.kind is int))
     series: dict[tuple[Any, ...], list[Cell]] = {}
@@ -109,8 +109,7 @@ def _lines(marks: Mapping[Cell, Mark], axis: str, ringed: Sequence[Cell] = ()) -
 
 
 def _longest(series: Sequence[list[Cell]]) -> list[list[Cell]]:
-    """Those that have room beside an answer: the ones of the most cells; a single cell is no
-    line."""
+    """The series that fit next to an answer: the longest; a single cell is no line."""
     by_length = sorted(series, key=len, reverse=True)[: charts.MOST_LINES]
     least = min(2, len(by_length[0]))
     return [cells for cells in series if cells in by_length and len(cells) >= least]
@@ -200,7 +199,7 @@ def _memories(analysis: Analysis) -> Chart | None:
 
 
 def _choices(analysis: Analysis) -> Chart | None:
-    # What decides which cells the headline is about is no choice of its own.
+    # The axes that select the headline's cells aren't a choice.
     decided = analysis.experiment.headline_of.keys()
     declared = [
         compare.name for compare in analysis.experiment.compare if not decided & set(compare.axes)
@@ -218,7 +217,7 @@ def _choices(analysis: Analysis) -> Chart | None:
 def forest(
     analysis: Analysis, rows: Sequence[Finding], name: str = "ratios", title: str = ""
 ) -> Chart | None:
-    """The ratios of findings, each with its interval."""
+    """The ratios of findings, with their intervals."""
     rows = [row for row in rows if row.ratio]
     if not rows:
         return None
@@ -239,7 +238,7 @@ def forest(
 
 
 def boxes(analysis: Analysis) -> Chart | None:
-    """The times of each cell; the smallest median first where only one N ran."""
+    """The times of each cell; by ascending median if all have the same N."""
     cells = [figures for figures in analysis.cells.values() if figures.count]
     if not cells:
         return None
@@ -260,7 +259,7 @@ def boxes(analysis: Analysis) -> Chart | None:
 
 
 def timeline(analysis: Analysis) -> Chart | None:
-    """How many ran at once over time, of each planned cell; its floods one after the other."""
+    """How many ran at once in each planned cell, over time; its floods one after the other."""
     panels = []
     shown = distinguishing(figures.cell for figures in analysis.planned)
     for figures in analysis.planned[: charts.MOST_PANELS]:
@@ -289,8 +288,7 @@ def timeline(analysis: Analysis) -> Chart | None:
 
 
 def rates(trajectories: Sequence[Trajectory]) -> Chart | None:
-    """Objects copied a second, and calls that S3 throttled, over the median operation of each
-    cell."""
+    """Objects copied and calls throttled per second, for the median operation of each cell."""
     shown = distinguishing(trajectory.cell for trajectory in trajectories)
     panels = []
     for trajectory in trajectories[: charts.MOST_PANELS]:
@@ -322,8 +320,7 @@ def rates(trajectories: Sequence[Trajectory]) -> Chart | None:
 def predicted_ramp(
     workers: str, predictions: Sequence[tuple[Cell, Mapping[str, Any]]]
 ) -> Chart | None:
-    """How many would run at once over time; `predictions` are as run.json has them, by their
-    cells."""
+    """How many are expected to run at once, over time; `predictions` are as in run.json."""
     shown = distinguishing(cell for cell, _ in predictions)
     panels = []
     for cell, prediction in predictions[: charts.MOST_PANELS]:

@@ -1,4 +1,4 @@
-"""The prices that a run was estimated with, as the sweep left them in run.json."""
+"""The prices of a run's estimate, as the sweep stored them in run.json."""
 
 import math
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ BYTES_IN_A_GB = 2**30  # AWS's GB for storage and memory
 
 
 def stored(run: Run) -> dict[str, float]:
-    """USD by the name of the price; none where no AWS was paid. Of a run of before all were stored,
-    those of the bill's lines."""
+    """USD by price name; empty if nothing ran on AWS. A run that didn't store all prices has those
+    of its bill's lines."""
     cost = run.manifest.get("cost")
     if run.target != "aws" or not isinstance(cost, dict):
         return {}
@@ -30,8 +30,7 @@ def stored(run: Run) -> dict[str, float]:
 
 
 def architecture(run: Run, key: Cell) -> str | None:
-    """That of a cell's functions, as the plan or the flood set it; None where its repeats
-    differ."""
+    """The architecture of a cell's functions, as planned or flooded; None if its repeats differ."""
     usual = run.experiment.defaults.get("architecture")
     cells = [cell for name, cell in run.cells.items() if run.key_of(name) == key] or list(
         run.cells.values()
@@ -41,19 +40,19 @@ def architecture(run: Run, key: Cell) -> str | None:
 
 
 def mb_second_usd(run: Run, prices: Mapping[str, float], key: Cell) -> float | None:
-    """What a second of one MB of a cell's memory costs; None where that isn't known."""
+    """The price of one MB of a cell's memory for a second; None if unknown."""
     gb_second_usd = prices.get(f"lambda_gb_s_{architecture(run, key)}")
     return None if gb_second_usd is None else gb_second_usd / 1024
 
 
 def tariffs(run: Run) -> Mapping[str, Tariff]:
-    """What each kind of storage costs; empty where the experiment compares none, or a price isn't
-    known."""
+    """The tariff of each storage class; empty if none are compared, or a price is unknown."""
     return (run.experiment.by_size and run.experiment.by_size.tariffs(stored(run))) or {}
 
 
 def moved_usd(tariff: Tariff, moves: str, size_bytes: float) -> float:
-    """One request that writes or reads (`moves`: "write", "read") an object, and its bytes."""
+    """The price of writing or reading an object (`moves`: "write", "read"): one request, and its
+    bytes."""
     size_gb = size_bytes / BYTES_IN_A_GB
     if moves == "write":
         return tariff.write_usd + size_gb * tariff.write_gb_usd

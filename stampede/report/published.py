@@ -1,5 +1,5 @@
-"""The published figures, as data (`experiments/<name>/published/*.csv`; experiments/README.md has
-each setting)."""
+"""The published figures, as data (`experiments/<name>/published/*.csv`; experiments/README.md
+describes each setting)."""
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +18,7 @@ from stampede.runs.cells import SECONDS
 
 @dataclass(frozen=True)
 class PublishedCell:
-    """A published cell: what there is of SECONDS and of the metrics, and the seconds of its single
-    runs."""
+    """A published cell: its figures among SECONDS and metrics, and the seconds of single runs."""
 
     published: Published
     cell: Cell
@@ -27,14 +26,13 @@ class PublishedCell:
     runs_s: Sequence[float] = ()
 
     def stands_beside(self, key: Cell) -> bool:
-        """Whether it is of the cell `key`, whatever the axes say on which its table is beside
-        any."""
+        """Whether it belongs to the cell `key`, on all axes but those its table leaves open."""
         without = self.published.beside_any
         return self.cell.without(without) == key.without(without)
 
     def beside(self, key: Cell) -> Cell:
-        """What its row beside the cell `key` says: that cell, but with its own number of objects,
-        which its seconds are of, and with what follows from that."""
+        """The coordinates of its row next to the cell `key`: those of that cell, but its own number
+        of objects and what follows from that."""
         if self.published.objects_axis:
             own = {axis.name: self.cell[axis.name] for axis in key.axes if callable(axis.default)}
         else:
@@ -42,8 +40,7 @@ class PublishedCell:
         return Cell.of_figures(key.axes, key.figures() | own)
 
     def speed(self, metric: Metric) -> float | None:
-        """Its figure of the experiment's speed: as published, else what was done over the mean
-        time."""
+        """Its value of the experiment's speed: as published, else work over the mean time."""
         return self.figures.get(metric.name) or self._over(metric, self.figures.get("avg_s"))
 
     def _over(self, metric: Metric, seconds: float | None) -> float | None:
@@ -55,8 +52,7 @@ class PublishedCell:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """The rows of the published table `name` as text, exactly as published. Raises ValueError where
-    there is none."""
+    """The rows of the published table `name`, as text. Raises ValueError if it doesn't exist."""
     [file] = (ROOT / "experiments").glob(f"*/published/{name}.csv")
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
@@ -89,12 +85,8 @@ def _of_table(experiment: Experiment, published: Published) -> Iterator[Publishe
         }
         runs_s = [int(alike[0][column]) / 1000 for column in published.runs_ms]
         if runs_s:
-            low, middle, high = (
-                np.quantile(runs_s, 0.25),
-                np.mean(runs_s),
-                np.quantile(runs_s, 0.75),
-            )
-            five = (min(runs_s), float(low), float(middle), float(high), max(runs_s))
+            low, high = np.quantile(runs_s, 0.25), np.quantile(runs_s, 0.75)
+            five = (min(runs_s), float(low), float(np.mean(runs_s)), float(high), max(runs_s))
             figures = dict(zip(SECONDS, five, strict=True)) | figures
         yield PublishedCell(published, key, figures, runs_s)
 

@@ -1,4 +1,4 @@
-"""Rebuilds everything that a run's report consists of, offline, from the records stored with it."""
+"""Rebuilds all files of a run's report, offline, from the records stored with it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,8 +18,8 @@ FIGURES = "figures"
 
 
 class Rebuilt(NamedTuple):
-    """The path of report.html, its table and headline, and what the page says first of the run:
-    doubts, and what is missing, with the command that finishes it from this folder."""
+    """The path of report.html, its table and headline, and the page's notices: `problems` put the
+    figures in doubt, `warnings` say what is missing, with the command to resume here."""
 
     page: Path
     table: Table
@@ -32,8 +32,8 @@ def build(run_dir: Path) -> Rebuilt:
     """Write cells.csv, statistics.json, table.md, the charts and report.html into the results
     folder `run_dir`.
 
-    Every file is replaced whole. The same folder gives the same bytes. Raises NoReport for a folder
-    that can't be reported at all, OSError when it can't be written.
+    Every file is replaced as a whole. The same folder gives the same bytes. Raises NoReport for a
+    folder that can't be reported, OSError if it can't be written.
     """
     run, folder = load(run_dir), RunFolder(run_dir)
     counted, query = analysis.analyse(run), answered(run)
@@ -53,8 +53,8 @@ def build(run_dir: Path) -> Rebuilt:
 
 
 def write_charts(folder: RunFolder, charts: Iterable[Chart]) -> None:
-    """Write each chart as SVG, and the first, that of the answer, as PNG too, for slides. Any other
-    among them is of an earlier build, of other records, and goes."""
+    """Write each chart as SVG, and the first, that of the answer, also as PNG for slides. Charts of
+    an earlier build are removed."""
     drawn = set()
     for at, chart in enumerate(charts):
         files = {f"{chart.name}.svg": chart.svg} | (

@@ -1,4 +1,4 @@
-"""The page of a report, or of a comparison of runs: self-contained, whole without its script."""
+"""The page of a report, or of a comparison of runs: self-contained, complete without its script."""
 
 import base64
 import hashlib
@@ -17,17 +17,17 @@ from stampede.phrases import unbroken
 from stampede.report.charts import Chart, css_variables
 from stampede.tables import Field, Row, Table
 
-# Rows of a table that are open; more are folded.
+# Rows of a table that are shown; further ones are folded.
 MOST_ROWS = 40
-# A column of text may be folded to so many letters.
+# A text column may be this narrow, in letters.
 LEAST_LETTERS = 16
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file inside the page, or beside it: the words of its link, the name it gets, its address.
+    """A file inside the page, or next to it: the text of its link, its name, its address.
 
-    `plain` is the name once a script has unpacked it.
+    `plain` is its name once a script has decompressed it.
     """
 
     label: str
@@ -53,8 +53,8 @@ class Detail:
 class Page:
     """What a page shows, from top to bottom.
 
-    `problems` put the figures in doubt, `warnings` tell what is missing; `failures` and `cost` are
-    open, `details` folded; `command` makes the page anew.
+    `problems` put the figures in doubt, `warnings` say what is missing; `failures` and `cost` are
+    open, `details` folded; `command` rebuilds the page.
     """
 
     title: str
@@ -77,7 +77,7 @@ def render(context: Page) -> str:
     """The page as HTML. Every text of `context` is escaped."""
     style = f":root {{ {css_variables()} }}\n{_text('page.css')}"
     script = _text("page.js")
-    # Nothing may be loaded or sent, and no other script may run, whatever a record says. Figures
+    # Nothing may be loaded or sent, and no other script may run, whatever a record contains. Charts
     # have their colours in attributes.
     policy = (
         f"default-src 'none'; style-src-elem {_digest(style)}; style-src-attr 'unsafe-inline'; "
@@ -117,12 +117,12 @@ def _template() -> Template:
 
 
 def heads(table: Table) -> list[Field]:
-    """The fields that name a row: the first ones, as far as they are never left out."""
+    """The fields that name a row: the leading ones of rank 0, which are never left out."""
     return list(takewhile(lambda column: column.rank == 0, table.read))
 
 
 def groups(table: Table) -> list[list[Row]]:
-    """The rows; those of the same name stay together when the table is sorted."""
+    """The rows, grouped by name; a group stays together when the table is sorted."""
     columns = heads(table)
     if not columns:
         return [[row] for row in table.rows]
@@ -131,7 +131,7 @@ def groups(table: Table) -> list[list[Row]]:
 
 
 def parts(table: Table) -> tuple[Table, Table]:
-    """The rows that are open, and those that are folded; no group is torn apart."""
+    """The rows that are shown, and the folded ones; no group is split."""
     opened: list[Row] = []
     for group in groups(table):
         if opened and len(opened) + len(group) > MOST_ROWS:
@@ -142,7 +142,7 @@ def parts(table: Table) -> tuple[Table, Table]:
 
 
 def letters(column: Field, table: Table) -> int:
-    """How wide a column of text is at least."""
+    """The minimum width of a text column."""
     widest_word = max(map(len, column.heading.split()), default=0)
     return min(LEAST_LETTERS, max([widest_word, *(len(column.text(row)) for row in table.rows)]))
 
@@ -156,7 +156,7 @@ def most_decimals(table: Table) -> dict[str, str]:
 
 
 def _decimals(column: Field, row: Row) -> str | None:
-    """`.25` of 1.25, an empty text of 1, None of what isn't a number."""
+    """`.25` for 1.25, an empty text for 1, None for anything but a number."""
     if not isinstance(row.get(column.name), int | float):
         return None
     number = re.fullmatch(r"\D*[\d,]+(\.\d+)?", column.text(row))
@@ -164,9 +164,10 @@ def _decimals(column: Field, row: Row) -> str | None:
 
 
 def attributes(column: Field, row: Row, is_again: bool, longest: dict[str, str]) -> dict[str, Any]:
-    """The look of an entry, the number it sorts by, the decimals that it lacks of the `longest`.
+    """The class of an entry, the number that it is sorted by, and the decimals that it lacks
+    compared with the `longest`.
 
-    `is_again` marks what the row above shows already.
+    `is_again`: the row above already shows it.
     """
     value, decimals = row.get(column.name), _decimals(column, row)
     missing = "" if decimals is None else longest[column.name][len(decimals) :]

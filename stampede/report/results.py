@@ -1,4 +1,4 @@
-"""The two tables of a page: what was measured beside what was published, and what is compared."""
+"""The two tables of a page: measured next to published figures, and comparisons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from stampede.report.run import Run
 from stampede.runs.cells import SECONDS, taken
 from stampede.tables import Field, Row, Table
 
-# Of eleven columns seven are figures.
+# Seven of the eleven columns are figures.
 MOST_COORDINATES = 4
 MOST_PREDICTED = 12
 LEVELS = {
@@ -46,8 +46,7 @@ SLIGHTLY = {True: "▲ at least slightly faster", False: "▼ at least slightly 
 
 
 def results(analysis: Analysis) -> Table:
-    """A row for each planned or measured cell, and under it the published ones of the same
-    coordinates."""
+    """A row for each planned or measured cell, followed by published ones of its coordinates."""
     run, experiment = analysis.run, analysis.experiment
     every = published.every_cell(experiment)
     rows: list[dict[str, Any]] = []
@@ -55,8 +54,7 @@ def results(analysis: Analysis) -> Table:
     for cell, figures in analysis.cells.items():
         rows.append(_measured_row(run, cell, figures))
         for row in every:
-            # What isn't of this very cell is shown once, not beside every cell that it might stand
-            # beside.
+            # A row that matches several cells is shown next to the first only.
             if row.cell == cell or (row.stands_beside(cell) and row not in shown):
                 shown.append(row)
                 rows.append(_published_row(row, cell, experiment))
@@ -98,8 +96,7 @@ def _measured_row(run: Run, cell: Cell, figures: Figures) -> dict[str, Any]:
 
 
 def _speed(figures: Figures, experiment: Experiment) -> float | None:
-    """Of one worker: the median where a knee is sought, else what was moved, or done, over the mean
-    time."""
+    """The speed of one worker: the median if a knee is sought, else work over the mean time."""
     if experiment.knee:
         return figures.speeds.median if len(figures.speeds) else None
     if experiment.speed.how == "rate":
@@ -120,35 +117,28 @@ def _place(cell: Cell) -> dict[str, Any]:
 
 
 def coordinates(rows: Sequence[Row], experiment: Experiment) -> list[Field]:
-    """A column for each axis on which the rows differ; what is more than fits has one column
-    together."""
+    """A column for each axis on which the rows differ; the last combines those that don't fit."""
     differing = _differing(rows, experiment)
     has_settings = len({row["cell"].settings for row in rows}) > 1
     if not differing and not has_settings:
         differing = [axis for axis in experiment.axes if axis.name == "concurrency"]
-    own = (
-        len(differing)
-        if len(differing) + has_settings <= MOST_COORDINATES
-        else MOST_COORDINATES - 1
-    )
-    fields = [_coordinate(axis, experiment) for axis in differing[:own]]
-    rest = differing[own:]
+    single = len(differing)
+    if single + has_settings > MOST_COORDINATES:
+        single = MOST_COORDINATES - 1
+    fields = [_coordinate(axis, experiment) for axis in differing[:single]]
+    rest = differing[single:]
     if rest or has_settings:
-        label = " and ".join(
-            [*(axis.label for axis in rest[:1]), *(["settings"] if has_settings else [])]
-        )
-        fields.append(
-            Field("cell", label, show=partial(_rest_words, rest), is_text=True, only="reading")
-        )
+        label = " and ".join([axis.label for axis in rest[:1]] + ["settings"] * has_settings)
+        show = partial(_rest_words, rest)
+        fields.append(Field("cell", label, show=show, is_text=True, only="reading"))
     return fields
 
 
 def _differing(rows: Sequence[Row], experiment: Experiment) -> list[Axis]:
-    """The axes on which rows differ, but for those that stand at their default; numbers that follow
-    from others only where nothing else tells measured rows apart."""
-    cells, measured = (
-        [row["cell"] for row in rows if row["is_measured"] or every] for every in (True, False)
-    )
+    """The axes on which rows differ, except variants at their default. Numbers that follow from
+    others count only if nothing else tells measured rows apart."""
+    cells = [row["cell"] for row in rows]
+    measured = [row["cell"] for row in rows if row["is_measured"]]
     departures = set().union(*(cell.departures for cell in cells))
     axes = [
         axis
@@ -188,7 +178,7 @@ def _rest_words(axes: Sequence[Axis], cell: Cell) -> str:
 
 
 def figure_fields(experiment: Experiment) -> list[Field]:
-    """Where, how many, and what came out."""
+    """The columns after the coordinates: target, times, speed and counts."""
     speed = experiment.speed
     return [
         Field("source", "where", is_text=True, rank=1),
@@ -213,7 +203,7 @@ def _short_of_n(row: Row) -> str:
 
 
 def _stored_fields(experiment: Experiment) -> list[Field]:
-    """What only files have: every coordinate, and the other figures."""
+    """The columns of files only: every coordinate, and further figures."""
     more = [name for name in SECONDS if name != "avg_s"]
     metrics = [metric.name for metric in taken(experiment) if metric.name != experiment.speed.name]
     names = [*more, "median_low_s", "median_high_s", "share_at_full_n", *metrics, SETTINGS]
@@ -222,7 +212,7 @@ def _stored_fields(experiment: Experiment) -> list[Field]:
 
 
 def _common(rows: Sequence[Row], experiment: Experiment) -> Iterator[str]:
-    """What is the same in all rows."""
+    """What all rows have in common."""
     cells = [row["cell"].plain for row in rows]
     if len(cells) < 2:
         return
@@ -238,15 +228,14 @@ def _common(rows: Sequence[Row], experiment: Experiment) -> Iterator[str]:
 
 
 def _labelled(cell: Cell, name: str, experiment: Experiment) -> str:
-    """A value with its axis, where it doesn't say that itself."""
+    """A value, with its axis unless it names that itself."""
     axis = next(axis for axis in experiment.axes if axis.name == name)
-    return (
-        f"{axis.label} {cell.value_words(name)}" if axis.words == "{}" else cell.value_words(name)
-    )
+    words = cell.value_words(name)
+    return f"{axis.label} {words}" if axis.words == "{}" else words
 
 
 def _of_published(analysis: Analysis, shown: Sequence[published.PublishedCell]) -> Iterator[str]:
-    """What the published rows are of, and whether seconds can be compared."""
+    """The setting of the published rows, and whether seconds can be compared."""
     tables = {(row.published.label, row.published.setting): row.published for row in shown}
     for table in tables.values():
         sentence = f"{table.label}: {table.setting}."
@@ -279,7 +268,7 @@ def _left_out(analysis: Analysis) -> Iterator[str]:
 
 
 def predicted(run: Run, cells: Iterable[Cell]) -> Iterator[str]:
-    """The mean seconds that the model had predicted, of a run on AWS alone."""
+    """The mean seconds that the model predicted, only for a run on AWS."""
     stored = run.manifest.get("prediction")
     forecasts = stored.get("cells") if isinstance(stored, dict) and run.target == "aws" else None
     axes, seconds = run.experiment.planned_axes, {}
@@ -304,14 +293,12 @@ def predicted(run: Run, cells: Iterable[Cell]) -> Iterator[str]:
 def comparisons(
     findings: Sequence[Finding], experiment: Experiment, base: str = ""
 ) -> Table | None:
-    """A row for each finding with a ratio; None without any. `base` says what all are compared
-    with."""
+    """A row for each finding with a ratio; None without any. `base` names the common baseline."""
     shown = distinguishing(
         cell for finding in findings for cell in (finding.subject, finding.baseline)
     )
     common = common_axes(row.subject for row in findings)
-    # A knee's series begins with itself; of a memory size that is the fastest its cost still
-    # counts.
+    # A knee's series begins with itself; the fastest memory size is listed for its cost.
     measured = [
         finding for finding in findings if (finding.titles if finding.is_best else finding.ratio)
     ]
@@ -346,7 +333,7 @@ def comparisons(
 
 
 def _break_evens(findings: Sequence[Finding], experiment: Experiment) -> Iterator[str]:
-    """From which object size on another choice is faster, or cheaper."""
+    """The object sizes at which another choice becomes faster, or cheaper."""
     declared = experiment.by_size
     if declared is None:
         return
@@ -396,7 +383,7 @@ def _what(finding: Finding, axes: Sequence[str]) -> str:
 
 
 def result_words(finding: Finding) -> str:
-    """What a finding says in its row."""
+    """The text of a finding in its row."""
     if finding.why:
         return finding.why
     if finding.kind == "knee" and finding.titles is not None:
@@ -421,6 +408,6 @@ def _ends(estimate: Estimate | None) -> str:
 
 
 def _span(low: float | None, high: float | None) -> str:
-    return (
-        f"{significant(low)} to {significant(high)}" if low is not None and high is not None else ""
-    )
+    if low is None or high is None:
+        return ""
+    return f"{significant(low)} to {significant(high)}"

@@ -1,5 +1,4 @@
-"""Reads a results folder, tolerantly: what is there is shown, and what isn't is named in a
-warning."""
+"""Reads a results folder tolerantly: missing or damaged parts become warnings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -29,7 +28,7 @@ FILES = (
 
 
 class NoReport(UsageError):
-    """A results folder that can't be reported at all; the text is one line with the fix."""
+    """A results folder that can't be reported; the text is one line with the fix."""
 
 
 _PLACES = """
@@ -40,9 +39,7 @@ ORDER BY bool_and(is_warm_up), bool_and(status = 'error'), min(line)
 
 @dataclass(frozen=True)
 class Run:
-    """What a results folder holds; `cells` is what each cell was set to, as run.json has it.
-    `accounting` and `stored_rows` are None when their file isn't there.
-    """
+    """The content of a results folder. `accounting` and `stored_rows` are None if missing."""
 
     directory: Path
     manifest: dict[str, Any]
@@ -57,12 +54,12 @@ class Run:
 
     @property
     def cells(self) -> dict[str, Cell]:
-        """What each cell was set to, by name."""
+        """The planned settings of each cell, by name."""
         return self.store.planned
 
     @cached_property
     def unfinished(self) -> list[str]:
-        """The planned cells that were never finished, in the order of the plan."""
+        """The planned cells that weren't finished, in the order of the plan."""
         if is_flood_by_hand(self.manifest):
             return []
         is_old, stored = self.manifest.get("format") == FIRST_EDITION, self.manifest.get("finished")
@@ -74,8 +71,7 @@ class Run:
 
     @cached_property
     def sdk_versions(self) -> dict[str, list[str]]:
-        """The versions of each SDK that the records name; Lambda's runtimes bring boto3, and update
-        it."""
+        """The versions of each SDK in the records; Lambda's runtimes bring and update boto3."""
         versions: dict[str, list[str]] = {}
         sdks = "SELECT DISTINCT sdk FROM operations WHERE sdk IS NOT NULL ORDER BY sdk"
         for (sdk,) in self.store.rows(sdks):
@@ -90,12 +86,12 @@ class Run:
 
     @property
     def target(self) -> str:
-        """`local`, `aws`, `endpoint` for one in AWS's stead, or `unknown` without a run.json."""
+        """`local`, `aws`, `endpoint` for one in place of AWS, or `unknown` without a run.json."""
         return str(self.manifest.get("target") or "unknown")
 
     @property
     def swept(self) -> set[str]:
-        """The variables that the plan swept over several values."""
+        """The variables for which the plan has several values."""
         plan = self.manifest.get("plan")
         swept = plan.get("swept") if isinstance(plan, dict) else None
         rows = swept.items() if isinstance(swept, dict) else ()
@@ -103,7 +99,7 @@ class Run:
 
     @property
     def region(self) -> str | None:
-        """The AWS region, from account or plan in run.json."""
+        """The AWS region, from the account or plan in run.json."""
         for part in ("account", "plan"):
             value = self.manifest.get(part)
             if isinstance(value, dict) and value.get("region"):
@@ -112,7 +108,7 @@ class Run:
 
     @property
     def source(self) -> str:
-        """Whose figures these are, as the table marks them."""
+        """Where the figures come from, as shown in the table."""
         if self.target == "local":
             return "this machine"
         if self.target == "endpoint":
@@ -126,37 +122,37 @@ class Run:
 
     @property
     def not_aws(self) -> str:
-        """Of what isn't AWS, and could be taken for it: its owner's name, as in “the endpoint’s
+        """The owner of figures that could be mistaken for those of AWS, as in “the endpoint’s
         seconds”; else ""."""
         return {"local": "this machine", "endpoint": "the endpoint"}.get(self.target, "")
 
     def cell_keys(self) -> list[Cell]:
-        """Every cell, planned, flooded or seen in a record, sorted by its coordinates. One that
-        left records is where they say: on an axis that only they tell, the plan doesn't know."""
+        """Every cell, planned, flooded or recorded, sorted by its coordinates. Records have
+        precedence over the plan, which lacks the axes that only records tell."""
         cells = [*self.cells, *(row.get("cell") for row in self.accounting or [])]
         planned = {self.key_of(cell) for cell in cells if cell not in self._keys_of_records}
         return sorted((planned | {self.store.places[at] for _, at in self._places}) - {None})
 
     def key_of(self, cell: object) -> Cell | None:
-        """The coordinates of a cell from its id: as run.json has them, else as its records do;
-        never by its text."""
+        """The coordinates of a cell by its id, from run.json, else from its records; never from the
+        id's text."""
         if not isinstance(cell, str):
             return None
         planned = self.cells[cell].place() if cell in self.cells else None
         return planned or self._keys_of_records.get(cell)
 
     def cell_words(self, cell: object) -> str:
-        """A cell in words, from its id; an id that nothing is known of as it is."""
+        """A cell in words, from its id; an unknown id unchanged."""
         key = self.key_of(cell)
         if key is None:
             return str(cell)
         repeat = self.repeat(cell)
-        # A planned cell has no coordinate on an axis that only its records tell.
+        # A planned cell has no coordinate on axes that only records tell.
         planned = key.on([axis for axis in key.axes if axis.variable])
         return planned.words + ("" if repeat is None else f", repeat {repeat}")
 
     def stand_ins(self, keys: Iterable[Cell]) -> dict[StandIn, list[str]]:
-        """What ran as a stand-in on the embedded AWS, and which values that these cells name it
+        """The stand-ins that ran on the embedded AWS, and which of these cells' values they
         replaced."""
         stand_ins = self.experiment.stand_ins if self.target == "local" else {}
         coordinates = {(axis, key[axis]) for key in keys for axis in stand_ins}
@@ -168,8 +164,8 @@ class Run:
 
     @property
     def without_effect(self) -> str:
-        """What the embedded AWS ignores of that in which the cells of this run differ or which each
-        of them names: a clause on its figures; empty where it ignores nothing."""
+        """A clause on what the embedded AWS ignores among the settings that differ between cells or
+        that all name; empty if nothing."""
         if self.target != "local":
             return ""
         variables = {axis.variable for axis in self.experiment.axes if not axis.is_variant}
@@ -179,19 +175,17 @@ class Run:
             for variable, words in self.experiment.ignored_locally.items()
             if variable in variables
         ]
-        return (
-            f"the embedded AWS ignores {listed(words)}, so no difference in time is due to that"
-            if words
-            else ""
-        )
+        if not words:
+            return ""
+        return f"the embedded AWS ignores {listed(words)}, so no difference in time is due to that"
 
     def repeat(self, cell: object) -> int | None:
-        """Which repeat a cell is; None for one that ran once, or isn't known."""
+        """The number of a cell's repeat; None if it ran once or is unknown."""
         planned = self.cells.get(cell) if isinstance(cell, str) else None
         return planned and planned.repeat
 
     def stack(self, cell: str | None) -> str:
-        """What names the stack that a cell ran on, which those of one block share."""
+        """The name of the stack that a cell ran on; cells of one block share it."""
         planned = self.cells.get(cell)
         return planned.block if planned and planned.block else str(cell)
 
@@ -203,18 +197,17 @@ class Run:
         return names
 
     def names_of(self, place: Cell) -> set[str]:
-        """The ids of the planned cells of a place: those that its records name, else the plan."""
+        """The ids of the cells of a place, from their records, else from the plan."""
         return self._names_of_places.get(place, set())
 
     def order(self, cell: str) -> tuple[Any, ...]:
-        """What rows are sorted by, from the id of their cell: its coordinates; an id that has none
-        comes first."""
+        """The sort key of a row, from its cell's id: its coordinates; ids without come first."""
         key = self.key_of(cell)
         return ((), "", cell) if key is None else (key.coordinates, key.settings, cell)
 
     def keys_of_names(self) -> list[tuple[str, Cell]]:
-        """The cells that left records or were sent messages, by their ids: each with the
-        coordinates that its records say, and those of its plan."""
+        """The ids of cells with records or sent messages, each with the coordinates from its
+        records and from its plan."""
         seen = [(cell, self.store.places[at]) for cell, at in self._places if cell is not None]
         return seen + [
             (name, key) for name in self.cell_names if (key := self.key_of(name)) is not None
@@ -222,13 +215,9 @@ class Run:
 
     @property
     def cell_names(self) -> list[str]:
-        """The ids of the cells that left records or were sent messages."""
-        sent = [
-            cell
-            for (cell,) in self.store.rows(
-                "SELECT DISTINCT cell FROM sent WHERE cell IS NOT NULL ORDER BY cell"
-            )
-        ]
+        """The ids of the cells with records or sent messages."""
+        query = "SELECT DISTINCT cell FROM sent WHERE cell IS NOT NULL ORDER BY cell"
+        sent = [cell for (cell,) in self.store.rows(query)]
         return list(dict.fromkeys([*self.store.cells, *sent]))
 
     @cached_property
@@ -245,8 +234,8 @@ class Run:
 def load(run_dir: Path) -> Run:
     """Read the results folder `run_dir`.
 
-    Missing or damaged files become warnings. Raises NoReport when there is no such folder, nothing
-    of a run in it, or a run.json of another format version or of an experiment that isn't there.
+    Missing or damaged files become warnings. Raises NoReport if there is no such folder, if it
+    holds no part of a run, or if its run.json has another format version or an unknown experiment.
     """
     run_dir = Path(run_dir)
     if not run_dir.is_dir():
@@ -293,10 +282,8 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     if manifest is None:
         return {}
     if manifest.get("format") not in (FIRST_EDITION, FORMAT):
-        found = (
-            f"{path}: format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
-        )
-        raise NoReport(f"{found}; {use_the_writer(manifest)}")
+        rule = f"format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
+        raise NoReport(f"{path}: {rule}; {use_the_writer(manifest)}")
     try:
         of_run(manifest, path)
     except UsageError as error:
@@ -306,11 +293,9 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:
     rows = stored_json.value_or_warning(run_dir / "accounting.json", list, warnings)
-    return (
-        None
-        if rows is None
-        else [row | {"cell": str(row.get("cell"))} for row in rows if isinstance(row, dict)]
-    )
+    if rows is None:
+        return None
+    return [row | {"cell": str(row.get("cell"))} for row in rows if isinstance(row, dict)]
 
 
 def _stored_rows(

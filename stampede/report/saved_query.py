@@ -1,4 +1,4 @@
-"""The rows of cells.csv: the experiment's saved query, run again over the log events of a run."""
+"""The rows of cells.csv: the experiment's saved query, run again over a run's log events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHERE status = 'ok' AND NOT is_warm_up AND NOT is_foreign AND place_at IS NOT NU
 
 @dataclass(frozen=True)
 class Answered:
-    """The rows; `problems` put them in doubt, `warnings` name what was left out."""
+    """The rows; `problems` put them in doubt, `warnings` say what was left out."""
 
     rows: list[Mapping[str, Any]]
     problems: list[str] = field(default_factory=list)
@@ -32,8 +32,7 @@ class Answered:
 
 
 def answered(run: Run) -> Answered:
-    """Without log events the rows are those of the run's own cells.csv, and without that counted
-    from the records."""
+    """The query's rows; without log events, those of the stored cells.csv, else of the records."""
     events = run.directory / "log_events.jsonl"
     problems: list[str] = []
     warnings: list[str] = []
@@ -53,8 +52,7 @@ def answered(run: Run) -> Answered:
 
 
 def _of_other_number(run: Run, rows: list[dict[str, Any]]) -> list[str]:
-    """That the log events aren't of the same operations as the records, where they are more or
-    fewer."""
+    """A problem if log events and records have different numbers of operations."""
     logged, [(recorded,)] = sum(row["count"] for row in rows), run.store.rows(_RECORDED)
     if logged == recorded:
         return []
@@ -66,12 +64,12 @@ def _of_other_number(run: Run, rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """The rows, those of each group of cells that differ in more than its columns say on their own,
-    without records that aren't of their own cell."""
+    """The rows, without records of foreign cells. Cells whose settings aren't among the columns are
+    evaluated separately."""
     query = (QUERIES / run.experiment.name / f"{run.experiment.query}.cwli").read_text(
         encoding="utf-8"
     )
-    # Other runs may have written to the same log group in the same hour.
+    # Other runs may share the log group within the same hour.
     text = insights.with_filters(query, {"run_id": run.run_id})
     for cell, differences in run.store.differences.items():
         for difference in differences:
@@ -81,9 +79,9 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
         groups.setdefault(run.cells[cell].settings if cell in run.cells else "", []).append(cell)
     rows: list[dict[str, Any]] = []
     for settings, names in groups.items() if any(groups) else [("", [])]:
-        narrowed = (
-            insights.with_filters(text, {"cell": names}) if settings or len(groups) > 1 else text
-        )
+        narrowed = text
+        if settings or len(groups) > 1:
+            narrowed = insights.with_filters(text, {"cell": names})
         column = {SETTINGS: settings} if settings else {}
         rows += [row | column for row in _rows(narrowed, events, warnings)]
     if len(groups) == 1:
@@ -93,8 +91,7 @@ def _evaluated(run: Run, events: Path, warnings: list[str]) -> list[dict[str, An
 
 
 def _rows(text: str, events: Path, warnings: list[str]) -> list[dict[str, Any]]:
-    """The rows over `events`, and a warning for every line that had to be left out; the evaluator
-    itself leaves none out."""
+    """The rows over `events`. Unreadable lines, which the evaluator refuses, become warnings."""
     try:
         return log_columns.answer(text, events).rows
     except insights.EventsError:

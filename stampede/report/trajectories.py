@@ -1,5 +1,4 @@
-"""The rate of copying over time, as records tell it: `second:copied:in flight:SlowDowns` for each
-moment."""
+"""The copy rate over time, from records with a `second:copied:in flight:SlowDowns` per moment."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from stampede.cell import Cell
 from stampede.report.run import Run
 from stampede.runs import stored_json
 
-# The message of the operation in the middle of each place.
+# The message of the median operation of each place.
 _MEDIANS = """
 SELECT place_at, cell, seq FROM operations WHERE is_first_success AND place_at IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY place_at ORDER BY seconds, line)
@@ -23,8 +22,8 @@ QUALIFY row_number() OVER (PARTITION BY place_at ORDER BY seconds, line)
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Seconds since the first call, and since the moment before: copied a second, calls in flight,
-    SlowDowns a second."""
+    """For each moment, in seconds since the first call: objects copied a second, calls in flight,
+    and SlowDowns a second since the moment before."""
 
     cell: Cell
     at_s: np.ndarray
@@ -44,14 +43,13 @@ class Trajectory:
     def slow_share(self) -> float:
         """The share of calls that S3 throttled."""
         lengths = np.diff(self.at_s, prepend=0)
-        copied, slow = (
-            float((per_s * lengths).sum()) for per_s in (self.copied_per_s, self.slowdowns_per_s)
-        )
+        copied = float((self.copied_per_s * lengths).sum())
+        slow = float((self.slowdowns_per_s * lengths).sum())
         return slow / (copied + slow) if copied + slow else 0.0
 
 
 def trajectories(run: Run) -> list[Trajectory]:
-    """That of the median operation of each cell, of those that have two moments or more."""
+    """The trajectory of the median operation of each cell, if it has two moments or more."""
     if not run.experiment.shared_list:
         return []
     wanted = {(cell, seq): run.store.places[at] for at, cell, seq in run.store.rows(_MEDIANS)}
@@ -59,11 +57,9 @@ def trajectories(run: Run) -> list[Trajectory]:
     try:
         for _, row in stored_json.rows(run.directory / "records.jsonl", []):
             is_order = isinstance(row.get("cell"), str) and type(row.get("seq")) is int
-            cell = (
-                wanted.get((row["cell"], row["seq"]))
-                if is_order and row.get("status") == "ok"
-                else None
-            )
+            cell = None
+            if is_order and row.get("status") == "ok":
+                cell = wanted.get((row["cell"], row["seq"]))
             points = _points(row) if cell and cell not in by_cell else None
             if cell and points is not None:
                 by_cell[cell] = Trajectory(cell, *points.T)
@@ -73,7 +69,7 @@ def trajectories(run: Run) -> list[Trajectory]:
 
 
 def _points(row: Mapping[str, Any]) -> np.ndarray | None:
-    """None where the text isn't one, or too short to be drawn."""
+    """None for a text that is invalid or too short to be drawn."""
     text = row.get("trajectory")
     if not isinstance(text, str):
         return None
@@ -83,8 +79,8 @@ def _points(row: Mapping[str, Any]) -> np.ndarray | None:
         return None
     if points.ndim != 2 or points.shape[1] != 4 or len(points) < 2 or not np.isfinite(points).all():
         return None
-    # Moments are whole seconds, and the last may lie half of one beside the end: it would weigh too
-    # much, or nothing.
+    # Moments are whole seconds, but the last may be half a second from the end, which would give it
+    # too much weight or none.
     ended_s = row.get("elapsed_seconds")
     if (
         type(ended_s) in (int, float)

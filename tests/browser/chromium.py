@@ -1,8 +1,9 @@
-"""Drives a headless Chromium over a pipe with the DevTools protocol: no driver program, no port, no
+"""Drives a headless Chromium over a pipe with the DevTools protocol: no driver, no port, no
 library.
 
-Protocol: https://chromedevtools.github.io/devtools-protocol/; over `--remote-debugging-pipe` the
-browser reads JSON messages from file descriptor 3 and writes them to 4, each ended by a zero byte.
+Protocol: https://chromedevtools.github.io/devtools-protocol/; with `--remote-debugging-pipe` the
+browser reads JSON messages from file descriptor 3 and writes them to 4, each terminated by a zero
+byte.
 """
 
 import json
@@ -27,7 +28,7 @@ FLAGS = (
     "--remote-debugging-pipe",
 )
 TIMEOUT_S = 60.0
-# What is checked, and what of it has a contrast below 4.5 to 1.
+# How many texts are checked, and those with a contrast below 4.5 to 1.
 CONTRASTS = """(() => {
   const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const bright = (c) => c.slice(0, 3).map(v => v / 255)
@@ -55,21 +56,20 @@ KEYS = {"Enter": ("Enter", 13, "\r"), " ": ("Space", 32, " "), "Tab": ("Tab", 9,
 
 
 class ChromiumError(RuntimeError):
-    """The browser didn't start, didn't answer, or a script in the page threw."""
+    """The browser didn't start or answer, or a script in the page threw."""
 
 
 def program() -> str | None:
-    """The path of a Chromium, None where there is none."""
+    """The path of a Chromium, None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
 class Chromium:
-    """One browser process with a fresh profile, and one page at a time; use it as a context
-    manager. What the page asks for and complains about is in `events`."""
+    """One browser process with a fresh profile, and one page at a time; a context manager. `events`
+    holds what the page requested and complained about."""
 
     def __init__(self, path: str, profile: Path) -> None:
-        """Start the program `path` with its profile in the folder `profile`. Raises ChromiumError,
-        OSError."""
+        """Start the program `path` with the folder `profile`. Raises ChromiumError, OSError."""
         self.events: list[dict[str, Any]] = []
         self._number, self._rest, self._page, self._session = 0, b"", "", ""
         reads, self._out = os.pipe()
@@ -86,7 +86,7 @@ class Chromium:
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._out)  # it ends with its pipe
+        os.close(self._out)  # ends the browser
         os.close(self._in)
         try:
             self._process.wait(10)
@@ -103,7 +103,7 @@ class Chromium:
         script: bool = True,
         scheme: str = "light",
     ) -> None:
-        """Show `url` in a fresh page in place of the one before, and wait for its load event."""
+        """Show `url` in a fresh page instead of the last one, and wait for its load event."""
         before = self._page
         self._page = self.send("Target.createTarget", url="about:blank")["targetId"]
         if before:
@@ -120,8 +120,8 @@ class Chromium:
         self._wait_for("Page.loadEventFired")
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Call a method of the page, or of the browser, and return its result; what arrives before
-        it goes to `events`. Raises ChromiumError."""
+        """Call a method of the page or the browser and return its result; messages that arrive
+        before it go to `events`. Raises ChromiumError."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if not method.startswith(("Browser.", "Target.")):
@@ -134,7 +134,8 @@ class Chromium:
         return answer["result"]
 
     def _wait_for(self, method: str, **expected: Any) -> dict[str, Any]:
-        """Parameters of the first event `method`, past or coming, with the `expected` ones."""
+        """The parameters of the first event `method`, past or future, that has the `expected`
+        ones."""
         while True:
             for params in self._events(method):
                 if expected.items() <= params.items():
@@ -142,7 +143,6 @@ class Chromium:
             self.events.append(self._receive(method))
 
     def _receive(self, what: str) -> dict[str, Any]:
-        """The next message."""
         until = time.monotonic() + TIMEOUT_S
         while b"\0" not in self._rest:
             ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
@@ -156,7 +156,7 @@ class Chromium:
         return json.loads(line)
 
     def resize(self, width: int, height: int) -> None:
-        """Set the viewport; narrow ones are phones, that is: they obey <meta name=viewport>."""
+        """Set the viewport; narrow ones are phones, which obey <meta name=viewport>."""
         size = {"width": width, "height": height, "mobile": width < 600}
         self.send("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1)
 
@@ -166,8 +166,8 @@ class Chromium:
         self.send("Emulation.setEmulatedMedia", media=kind, features=features)
 
     def run(self, script: str) -> Any:
-        """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError when it
-        throws."""
+        """The JSON-ready value of a JavaScript expression in the page. Raises ChromiumError if it
+        fails."""
         answer = self.send(
             "Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True
         )
@@ -176,13 +176,13 @@ class Chromium:
         return answer["result"].get("value")
 
     def click(self, selector: str) -> None:
-        """Click, with the mouse, the middle of the first element of `selector`."""
+        """Click the middle of the first element that matches `selector` with the mouse."""
         x, y = self.run(MIDDLE % json.dumps(selector))
         for kind in ("mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
 
     def press(self, key: str) -> None:
-        """Press a key of KEYS where the focus is."""
+        """Press a key of KEYS in the focused element."""
         code, number, text = KEYS[key]
         common = {"key": key, "code": code, "windowsVirtualKeyCode": number}
         self.send(
@@ -191,7 +191,7 @@ class Chromium:
         self.send("Input.dispatchKeyEvent", type="keyUp", **common)
 
     def download(self, selector: str, folder: Path) -> Path:
-        """Click a link and wait for what it downloads into `folder`; the file."""
+        """Click a link and return the file that it downloads into `folder`."""
         place = {"behavior": "allow", "downloadPath": str(folder), "eventsEnabled": True}
         self.send("Browser.setDownloadBehavior", **place)
         self.click(selector)
@@ -203,8 +203,7 @@ class Chromium:
         return [event["params"] for event in self.events if event["method"] == method]
 
     def complaints(self) -> list[str]:
-        """Errors and warnings of the page's console, exceptions, and what the browser itself
-        logged."""
+        """Errors and warnings in the page's console, exceptions, and the browser's own log."""
         entries = [event["entry"] for event in self._events("Log.entryAdded")]
         logged = [entry["text"] for entry in entries if entry["level"] in ("error", "warning")]
         calls = [
@@ -217,5 +216,5 @@ class Chromium:
         ]
 
     def requests(self) -> list[str]:
-        """Every address that the page asked for, itself first."""
+        """Every URL that the page requested, its own first."""
         return [sent["request"]["url"] for sent in self._events("Network.requestWillBeSent")]

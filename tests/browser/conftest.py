@@ -1,4 +1,4 @@
-"""A browser for all tests of the pages, and the reports that they open."""
+"""A browser for all page tests, and the reports that they open."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ HEIGHTS = {390: 844, 1200: 900}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the browser tests out only where someone said so."""
+    """Skip the browser tests only on request."""
     if os.environ.get("STAMPEDE_NO_BROWSER") == "1":
         for item in items:
             if Path(__file__).parent in item.path.parents:
@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
-    """A headless Chromium. Without it the tests fail: a skipped test looks like a passed test."""
+    """A headless Chromium. Without one the tests fail: a skipped test looks like a passed one."""
     path = program()
     if path is None:
         pytest.fail(
@@ -38,7 +38,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
 
 @pytest.fixture
 def open_tab(browser: Chromium) -> Callable[..., Chromium]:
-    """A function that opens a page file as wide as asked for; the browser."""
+    """A function that opens a page file at the given width and returns the browser."""
 
     def open_page(page: Path, width: int = 1200, **settings: object) -> Chromium:
         browser.open(page.as_uri(), width, HEIGHTS[width], **settings)

@@ -1,6 +1,6 @@
-"""The pictures of docs/: `make pictures FOLDERS="results/A results/B"` rebuilds the report of each
-run and photographs its first screen and its first figure, to docs/pictures/<experiment>.png and
-<experiment>_figure.png."""
+"""The pictures of docs/: `make pictures FOLDERS="results/A results/B"` rebuilds each run's report
+and photographs its first screen and first figure, to docs/pictures/<experiment>.png and
+docs/pictures/<experiment>_figure.png."""
 
 import base64
 import io

@@ -1,5 +1,5 @@
-"""Reports in a real browser, from a file, as people open them: each page once, with all that a
-reader does to it."""
+"""Reports in a real browser, opened from a file as people do: each page once, with everything that
+a reader does to it."""
 
 import gzip
 import json
@@ -62,7 +62,7 @@ def test_what_a_run_says_of_itself_stays_text_and_a_script_that_got_into_the_pag
     assert tab.run("document.scripts.length") == 1
     assert STRANGE_ID in tab.run("document.title")
     assert HOSTILE in tab.run("document.getElementById('failures').parentElement.textContent")
-    for _ in range(2):  # what has no figure is the last in both directions
+    for _ in range(2):  # a row without a figure is last in both directions
         tab.click("table th:nth-child(4) button")
         assert tab.run(MEDIANS)[-1] == "–"
     page.write_text(page.read_text().replace("<main", f"{HOSTILE}<main"))
@@ -72,7 +72,7 @@ def test_what_a_run_says_of_itself_stays_text_and_a_script_that_got_into_the_pag
 
 
 def test_a_reader_skips_to_the_content_sorts_by_the_keyboard_and_prints_all_of_it(build, open_tab):
-    # Numbers that sort otherwise as texts.
+    # Numbers whose order differs as text.
     page = build("download", "long", takes=lambda demand: 1.5 * demand.concurrency)
     tab = open_tab(page, scheme="dark")
     tab.press("Tab")
@@ -89,7 +89,7 @@ def test_a_reader_skips_to_the_content_sorts_by_the_keyboard_and_prints_all_of_i
     tab.press(" ")
     assert tab.run(MEDIANS) == sorted(before, key=float, reverse=True)
     assert tab.run("document.querySelector('[aria-sort]').ariaSort") == "descending"
-    assert tab.run(SOURCES) == ["AWS, published 2025"] * 6  # each beside its cell
+    assert tab.run(SOURCES) == ["AWS, published 2025"] * 6  # each next to its cell
     assert set(tab.run(FOLDED)) == {False}
     tab.media("print", "dark")
     assert set(tab.run(FOLDED)) == {True}
@@ -107,7 +107,7 @@ def test_a_download_is_the_file_of_the_folder_and_a_script_unpacks_it(build, ope
         ("a[data-plain]", False, "download.records.jsonl.gz"),
     ):
         tab = open_tab(page, script=script)
-        tab.send("Emulation.setScriptExecutionDisabled", value=False)  # the page's own never ran
+        tab.send("Emulation.setScriptExecutionDisabled", value=False)  # the page's script never ran
         assert tab.run("document.querySelectorAll('button').length > 0") is script
         file = tab.download(selector, tmp_path)
         content = file.read_bytes() if script else gzip.decompress(file.read_bytes())
@@ -135,7 +135,7 @@ def test_a_page_of_thirteen_thousand_records_is_small_and_has_few_elements(build
     assert tab.run("document.querySelector('.downloads li:last-child a').href") == records.as_uri()
 
 
-def test_a_comparison_of_runs_is_such_a_page_too(build, open_tab, tmp_path):
+def test_a_comparison_of_runs_is_a_complete_page_too(build, open_tab, tmp_path):
     pages = build("download"), build("download", "later", takes=lambda demand: demand.concurrency)
     page = report.compare([page.parent for page in pages], tmp_path).page
     for width in HEIGHTS:

@@ -1,5 +1,4 @@
-"""A page in a browser gets nothing done in an embedded AWS that runs meanwhile, and takes no
-function's event."""
+"""A web page can't change a running embedded AWS, nor take a function's event."""
 
 import json
 import queue
@@ -14,8 +13,7 @@ import pytest
 from stampede.emulator import functions, ministack
 
 POLICY = json.dumps({"Version": "2012-10-17", "Statement": []})
-# Tries all that a page may send without being asked for permission: fetch, an image, forms in
-# frames.
+# Everything that a page may send without permission: fetch, an image, forms in frames.
 TRIES = """(async () => {
   const urls = %s;
   const open = tag => new Promise(done => {
@@ -41,7 +39,7 @@ TRIES = """(async () => {
 
 @contextmanager
 def serving(handler):
-    """The URL of a server of `handler` on a port of its own."""
+    """The URL of a server with this handler, on its own port."""
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever).start()
         try:
@@ -52,7 +50,7 @@ def serving(handler):
 
 @pytest.fixture
 def page(browser, tmp_path):
-    """A browser with a page of another port of this machine."""
+    """A browser with a page from another port of this machine."""
     (tmp_path / "index.html").write_text("<!doctype html><body></body>")
     with serving(partial(SimpleHTTPRequestHandler, directory=tmp_path)) as url:
         browser.open(url)
@@ -60,14 +58,14 @@ def page(browser, tmp_path):
 
 
 def create_role(endpoint_url, key, name):
-    """A URL that makes a role, signed with `key`."""
+    """A URL that creates a role, signed with `key`."""
     region = ministack.REGION
     iam = boto3.client("iam", endpoint_url=endpoint_url, region_name=region, **key)
     role = {"RoleName": name, "AssumeRolePolicyDocument": POLICY}
     return iam.generate_presigned_url("create_role", role, HttpMethod="GET")
 
 
-def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp_path):
+def test_a_page_creates_nothing_even_with_a_url_signed_by_the_runs_key(page, tmp_path):
     emulator = ministack.start(tmp_path / "state", follow_parent=True)
     try:
         url, own = emulator.endpoint_url, emulator.access.key
@@ -80,7 +78,7 @@ def test_a_page_makes_nothing_even_with_a_url_that_the_runs_key_signed(page, tmp
         ministack.stop(tmp_path / "state")
 
 
-def test_a_page_takes_no_event_of_a_function(page):
+def test_a_page_takes_no_function_event(page):
     worker, events = functions.Environment("f", {}, b""), queue.Queue()
     worker._stopping = False
     events.put(("id", {}, 0, "", ""))

@@ -1,8 +1,8 @@
-"""The golden runs: what `stampede report` and `stampede drain` make of a stored folder, as in
+"""The golden runs: what `stampede report` and `stampede drain` make of a stored folder must match
 expected.json.
 
-As a program, `python -m tests.contract.golden`, it writes anew what every run is expected to give:
-for a run that is added, never for code that counts otherwise.
+`python -m tests.contract.golden` rewrites the expectations of all runs: after adding a run, never
+because code counts differently.
 """
 
 import json
@@ -22,7 +22,7 @@ SECONDS = ("min_s", "p25_s", "median_s", "mean_s", "p75_s", "max_s")
 
 
 def unpack(name: str, parent: Path) -> Path:
-    """Unpack a run's inputs into a folder of `parent`, which is returned."""
+    """Unpack a run's inputs into a folder of `parent`, and return that folder."""
     with tarfile.open(GOLDEN / f"{name}.tar.gz") as archive:
         # Python 3.11 has filters from 3.11.4 on; Debian 12 has 3.11.2.
         archive.extraction_filter = getattr(tarfile, "data_filter", None)
@@ -31,11 +31,12 @@ def unpack(name: str, parent: Path) -> Path:
 
 
 def rebuilt(name: str, parent: Path) -> tuple[Path, dict]:
-    """Unpack a run's inputs into a folder of `parent`, and answer from them alone."""
+    """Unpack a run's inputs into a folder of `parent`; return the folder and what is computed from
+    it."""
     folder = unpack(name, parent)
-    # With the account that was stored in it: 1 where the figures are in doubt.
+    # With the stored account: 1 if the figures are in doubt.
     status, _ = stampede("report", str(folder))
-    # Counted again from the other files: no account is stored any more.
+    # Without a stored account, messages are counted from the other files.
     (folder / "accounting.json").write_text("[]")
     place = ("--target", "local", "--results-dir", str(parent), "--run", name)
     _, account = stampede("drain", *place, "--format", "json")
@@ -43,7 +44,7 @@ def rebuilt(name: str, parent: Path) -> tuple[Path, dict]:
 
 
 def counts_and_medians(folder: Path) -> dict:
-    """What statistics.json says of the whole run and of each cell; its axes stand before its
+    """What statistics.json says of the whole run and of each cell; a cell's axes precede its
     figures."""
     statistics = json.loads((folder / "statistics.json").read_text())
     cells = {}

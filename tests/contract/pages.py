@@ -1,4 +1,4 @@
-"""What the page of every report keeps to, whatever ran and wherever."""
+"""What holds for the page of every report, whatever ran and wherever."""
 
 import json
 import re
@@ -19,19 +19,19 @@ NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 
 
 def page_of(folder: Path, name: str = "report.html") -> Element:
-    """The page; one that isn't well-formed can't be parsed."""
+    """The page, parsed; parsing fails unless it is well-formed."""
     html = (folder / name).read_text().replace("<!doctype html>", "")
     html = re.sub(r"<(style|script)>.*?</\1>", "", html, flags=re.DOTALL)
     return ElementTree.fromstring(re.sub(r"<meta ([^>]*)>", r"<meta \1/>", html))
 
 
 def text_of(element: Element) -> str:
-    """Its text with single ordinary spaces."""
+    """The element's text with single ordinary spaces."""
     return " ".join(" ".join(element.itertext()).replace("\u00a0", " ").split())
 
 
 def opened(element: Element) -> Iterator[Element]:
-    """It and what is in it, but for what is folded."""
+    """The element and its descendants, except folded ones."""
     yield element
     for child in element:
         if child.tag != "details":
@@ -39,7 +39,7 @@ def opened(element: Element) -> Iterator[Element]:
 
 
 def names_of(elements: Iterable[Element], tag: str, affix: str) -> set[str]:
-    """The ids of the elements of a tag without `affix`."""
+    """The ids of the elements with a tag, without `affix`."""
     return {
         element.get("id").replace(affix, "")
         for element in elements
@@ -48,8 +48,7 @@ def names_of(elements: Iterable[Element], tag: str, affix: str) -> set[str]:
 
 
 def check(folder: Path) -> None:
-    """That a reader gets an answer on one screen, and that the page agrees with the files beside
-    it."""
+    """The page answers on one screen, and agrees with the files next to it."""
     page, statistics = page_of(folder), json.loads((folder / "statistics.json").read_text())
     body, headline = page.find("body"), text_of(page.find(".//h1"))
     shown = list(opened(body))
@@ -74,7 +73,7 @@ def check(folder: Path) -> None:
 
 
 def words_in(element: Element) -> int:
-    """Outside of tables, pictures and what is folded."""
+    """The number of words outside of tables, pictures and folded parts."""
     if element.tag in ("table", "details") or element.tag.endswith("svg"):
         return len((element.tail or "").split())
     texts = f"{element.text or ''} {element.tail or ''}"
@@ -82,7 +81,7 @@ def words_in(element: Element) -> int:
 
 
 def unseen(analysis: Analysis, headline: str) -> set[str]:
-    """The numbers of a headline that neither tables nor picture show."""
+    """The numbers in a headline that neither tables nor chart show."""
     tables = [results(analysis), comparisons(analysis.findings, analysis.experiment)]
     texts = [table.markdown() for table in tables if table] + [successes_words(analysis)]
     texts += [chart.words for chart in [first(analysis)] if chart]

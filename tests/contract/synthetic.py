@@ -1,6 +1,5 @@
-"""Makes results folders of any experiment with SYNTHETIC figures (seeded random numbers, no
-measurement), from its declaration and nothing else: the real plan, and records with the agreed
-keys."""
+"""Makes results folders of any experiment with SYNTHETIC figures (seeded random numbers, not
+measurements), from its declaration alone: the real plan, and records with the agreed keys."""
 
 import json
 import random
@@ -18,7 +17,7 @@ from stampede.variable_rules import RULES
 RECORD = json.loads((ROOT / "functions/agreed/record.json").read_text())
 STARTED_MS = 1_760_000_000_000
 PER_N = 12
-TAG = "experiment 01"  # what the published query looks for
+TAG = "experiment 01"  # the published query looks for it
 PRICES = {
     "lambda_gb_s_x86_64": 1e-5,
     "lambda_request": 2e-7,
@@ -36,8 +35,7 @@ COST = {"total_usd": 1.5, "items": [{"service": "S3", "what": "GET", "usd": 1.5}
 
 
 def kind_of(experiment: Experiment, demand: Demand) -> str:
-    """Which kind of record a cell has: of a function, or of a query that `stampede` has a service
-    carry out."""
+    """A cell's kind of record: of a function, or of a query that a service runs for `stampede`."""
     is_query = experiment.execution(demand.cell.values) is not None
     return f"{experiment.name}_query" if is_query else experiment.name
 
@@ -45,8 +43,8 @@ def kind_of(experiment: Experiment, demand: Demand) -> str:
 def record(
     experiment: Experiment, demand: Demand, seq: int = 0, attempt: int = 1, **changes: Any
 ) -> dict[str, Any]:
-    """A record of one cell with the agreed keys in their order; `changes` have what happened. A
-    failed one has no time."""
+    """A record of one cell with the agreed keys in their order, updated with `changes`. A failed
+    record has no time."""
     is_error = changes.get("status") == "error"
     fields = [experiment.time_field if name == "<time>" else name for name in RECORD["common"]]
     fields += RECORD["own"][kind_of(experiment, demand)] + (RECORD["error"] if is_error else [])
@@ -84,7 +82,7 @@ def record(
 
 
 def _coordinates(experiment: Experiment, demand: Demand) -> dict[str, Any]:
-    """What its records say of each axis."""
+    """What the cell's records say for each axis."""
     values: list[Any] = []
     for axis in experiment.axes:
         value = demand.cell.setting(axis.variable) if axis.variable else axis.default_of(values)
@@ -107,11 +105,14 @@ def write(
     rounds: int = 1,
     **keys: Any,
 ) -> Path:
-    """A run of the local matrix with `--set` settings, everything but what the report makes; the
-    folder. The first message of each cell fails once and then succeeds; of the last `unmeasured`
-    cells nothing is there but the plan. `takes` gives the seconds of a cell's operations, else each
-    cell's are longer than those of the one before; cells of one stack ran in at most `rounds`.
-    run.json has `keys` too."""
+    """Write a run of the local matrix with `--set` settings, without the report's files; return the
+    folder.
+
+    The first message of each cell fails once and then succeeds; the last `unmeasured` cells are
+    only in the plan. `takes` gives the seconds of a cell's operations; by default each cell takes
+    longer than the one before. Cells of one stack run in at most `rounds`. `keys` are added to
+    run.json.
+    """
     plan = make_plan(experiment, "local", settings, messages_per_concurrency=per_n, repeats=repeats)
     plan = with_rounds(plan, rounds) if rounds > 1 else plan
     cells = demands(plan)
@@ -158,7 +159,7 @@ def _write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 def change_records(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Write the records of a run anew, each with what `change` gives of it."""
+    """Rewrite the records of a run, each updated with the result of `change`."""
     path = folder / "records.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     _write_lines(path, (row | change(row) for row in rows))
@@ -193,7 +194,7 @@ def _flood(
 def _in_rounds(
     flood: Iterator[dict[str, Any]], demand: Demand, number: int
 ) -> Iterator[dict[str, Any]]:
-    """The records of a cell as they are when other cells ran between its rounds."""
+    """The records of a cell when other cells ran between its rounds."""
     shares = [
         share_of_round(demand.cell.messages, demand.cell.rounds, at + 1)
         for at in range(demand.cell.rounds)
@@ -236,8 +237,7 @@ def failed_objects(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def log_lines(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The log events of these records as Lambda writes them, but for the lines of a start and an
-    end."""
+    """The log events of these records as Lambda writes them, without START and END lines."""
     for record in records:
         at = record["finished_at_ms"]
         lasted_ms = at - record["started_at_ms"]

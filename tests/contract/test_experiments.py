@@ -1,5 +1,5 @@
-"""What every experiment keeps to, whatever it measures. A declaration that is wrong is seen here,
-not in a run."""
+"""What holds for every experiment, whatever it measures: a wrong declaration fails here, not in a
+run."""
 
 import json
 import re
@@ -22,9 +22,9 @@ from stampede.stacks.infra_variables import infra_defaults
 from stampede.variable_rules import RULES
 from tests.contract.synthetic import RECORD
 
-# What the loader says in every work order.
+# Keys that the loader adds to every work order.
 RESERVED = {"run_id", "cell", "seq", "start_at_ms", "round", "warm_up"}
-# What the model says of a cell, made by hand.
+# A prediction for a cell, made by hand.
 AT_HALF = Prediction(
     count=5000,
     min_s=9.0,
@@ -73,16 +73,14 @@ def outputs():
 
 
 def as_outputs(values):
-    """The outputs of a stack of these variables; those that no variable names are texts, but for
-    the key plan."""
+    """The outputs of a stack with these variables; others are texts, except for the key plan."""
     names = {field.name: KEY_PLAN.get(field.name, field.name) for field in fields(KeyPlan)}
     key_plan = {name: values[variable] for name, variable in names.items() if variable in values}
     return {name: values.get(name, f"the_{name}/") for name in outputs()} | {"key_plan": key_plan}
 
 
 def test_its_declaration_names_nothing_that_is_not_there(experiment):
-    """What a plan, a work order or a report of the default sweep would stumble over isn't asked
-    here."""
+    """Only names that a default sweep's plan, work orders and report don't use."""
     axes = experiment.axes
     of_stack = {axis.variable for axis in axes if axis.variable and not axis.in_order}
     filled = {experiment.seeding.function} if experiment.seeding else set()
@@ -98,9 +96,9 @@ def test_its_declaration_names_nothing_that_is_not_there(experiment):
     assert tables_of_cells == {table.file for table in experiment.published}
 
 
-def test_its_default_matrix_keeps_its_own_rules_and_lambdas(plan):
+def test_its_default_matrix_obeys_its_own_rules_and_lambdas(plan):
     problems = [finding for finding in checks.run(plan, [checks.PLAN]) if finding.status == PROBLEM]
-    # What isn't built on this machine says nothing about the plan.
+    # A program that isn't built on this machine says nothing about the plan.
     assert [finding.sentence for finding in problems if finding.way_out != BUILD] == []
 
 
@@ -135,7 +133,7 @@ def test_its_model_foresees_every_cell_of_its_default_matrix(plan):
     )
 
 
-def test_what_a_cell_takes_has_a_price_and_fits_its_objects(experiment, cells):
+def test_a_cells_usage_has_prices_and_fits_its_objects(experiment, cells):
     sizes = infra_defaults({}).keys() | experiment.order_axes.keys()
     for cell in cells:
         usage = experiment.usage(cell.values)
@@ -156,7 +154,7 @@ def test_its_work_orders_are_json_that_says_every_axis_of_the_order(experiment, 
         stack, own = as_outputs(cell.values), cell.in_order()
         order = experiment.order({**stack, **own}, experiment.objects(stack))
         assert json.loads(json.dumps(order)) == order and not order.keys() & RESERVED
-        # A number of 0 is none: it isn't said.
+        # A 0 stands for none, and is left out.
         assert {name: value for name, value in own.items() if value != 0}.items() <= order.items()
         assert own.keys() == experiment.order_axes.keys()
 
@@ -167,10 +165,8 @@ def test_its_work_orders_are_json_that_says_every_axis_of_the_order(experiment, 
 def test_the_messages_of_a_flood_name_every_slice_once(experiment, cells):
     for cell in cells:
         stack = as_outputs({**cell.values, "from_manifest": True, "slice_rows": 400})
-        values, planned = (
-            {**stack, **cell.values, "from_manifest": True},
-            experiment.shared_list.manifest(stack),
-        )
+        values = {**stack, **cell.values, "from_manifest": True}
+        planned = experiment.shared_list.manifest(stack)
         messages = [experiment.of_message(values, at) for at in range(experiment.messages(stack))]
         slices = [
             message["first_slice"] + at for message in messages for at in range(message["slices"])

@@ -1,5 +1,5 @@
-"""Stored runs count as they did when they were measured, and their pages keep to what every page
-does."""
+"""Stored runs count as they did when they were measured; their pages meet the rules of all
+pages."""
 
 import json
 
@@ -12,7 +12,7 @@ from stampede.runs import cells
 from tests.contract.golden import GOLDEN, NAMES, rebuilt
 from tests.contract.pages import check
 
-# From so many different values on, a percentile is the lower edge of a bin so wide:
+# From this many different values on, a percentile is the lower edge of a bin of this width:
 # docs/insights.md, "Percentiles".
 BINNED_FROM, BIN = 100, 1.001
 SUCCESSES = (
@@ -23,14 +23,14 @@ SUCCESSES = (
 
 @pytest.fixture(scope="module", params=NAMES)
 def run(request, tmp_path_factory):
-    """A run's name, its folder, and what was made of it."""
+    """A run's name, its folder, and what was computed from it."""
     return request.param, *rebuilt(request.param, tmp_path_factory.mktemp("golden"))
 
 
 def test_a_stored_run_is_counted_as_it_always_was(run):
     name, folder, answer = run
     expected = json.loads((GOLDEN / name / "expected.json").read_text())
-    for cell, figures in expected["cells"].items():  # whatever adds up the seconds
+    for cell, figures in expected["cells"].items():  # sums may round differently
         expected["cells"][cell] = pytest.approx(figures, rel=1e-9)
     assert answer == expected
     assert (folder / "cells.csv").read_bytes() == (GOLDEN / name / "cells.csv").read_bytes()

@@ -1,4 +1,4 @@
-"""What the model knows says the same everywhere."""
+"""The model's parameters agree across all files."""
 
 import json
 from collections import Counter

@@ -1,5 +1,5 @@
-"""The report of every experiment's default sweep, shown with a synthetic run made of its
-declaration alone."""
+"""The report of every experiment's default sweep, with a synthetic run made from its
+declaration."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from stampede.runs.store import open_store
 from tests.contract import synthetic
 from tests.contract.pages import check, page_of, text_of
 
-# The published regular expression, with the time under the experiment's own name.
+# The published regular expression, with the experiment's own time field.
 PUBLISHED = (
     r'"concurrency_limit": (\d+), "{time}": ([\d.]+), "memory_size": (\d+), '
     r'"experiment_tag": "([^"]*)"'
@@ -52,7 +52,7 @@ def cells_of(experiment):
     return demands(make_plan(experiment, "local", (), messages_per_concurrency=1))
 
 
-def test_its_records_are_records_to_the_report_and_to_the_published_query(experiment, tmp_path):
+def test_the_report_and_the_published_query_accept_its_records(experiment, tmp_path):
     fields = {metric.field for metric in experiment.metrics[1:]} - {experiment.time_field}
     recorded = set()
     for cell in {
@@ -80,7 +80,7 @@ def test_its_records_are_records_to_the_report_and_to_the_published_query(experi
 
 def test_its_saved_queries_give_rows_over_its_log_lines(experiment, tmp_path):
     events = synthetic.write(tmp_path / "run", experiment) / "log_events.jsonl"
-    # Those of `copy` are also those of `copy_host`, but for its own of the same name.
+    # `copy_host` shares the queries of `copy`, except for its own of the same name.
     folders = (experiment.name.partition("_")[0], experiment.name)
     files = {
         file.stem: file for folder in folders for file in sorted((QUERIES / folder).glob("*.cwli"))
@@ -90,7 +90,7 @@ def test_its_saved_queries_give_rows_over_its_log_lines(experiment, tmp_path):
     assert set(rows[experiment.query][0]) <= set(cells.header(experiment))
 
 
-def test_a_planned_cell_without_a_record_keeps_its_row_and_is_told(experiment, tmp_path):
+def test_a_planned_cell_without_a_record_keeps_its_row_and_is_reported(experiment, tmp_path):
     folder = synthetic.write(tmp_path / "run", experiment, unmeasured=1)
     rebuilt = build(folder)
     [warning] = rebuilt.warnings
@@ -99,4 +99,4 @@ def test_a_planned_cell_without_a_record_keeps_its_row_and_is_told(experiment, t
     rows = [row["cell"] for row in rebuilt.table.rows if row["is_measured"] and not row["count"]]
     assert [run.key_of(name) for name in run.unfinished] == rows
     texts = [[field.text(row) for field in rebuilt.table.read] for row in rebuilt.table.rows]
-    assert len(set(map(tuple, texts))) == len(texts)  # each row says which cell it is
+    assert len(set(map(tuple, texts))) == len(texts)  # each row identifies its cell

@@ -1,5 +1,5 @@
 "use strict";
-// The page is whole without this script: it sorts tables, unpacks the records and copies a table.
+// The page is complete without this script: it sorts tables, unpacks the records and copies a table.
 
 function sortKey(entry) {
   if (entry.textContent === "–") return null;
@@ -11,7 +11,7 @@ function compare(a, b) {
   return String(a).localeCompare(String(b), "en", { numeric: true });
 }
 
-// Rows that belong together are one tbody: they move as one, by the first of them.
+// Rows of a group share a tbody: they move together, sorted by the first.
 function sortTable(table, column, direction) {
   const groups = [...table.tBodies].map((body) => ({ body, key: sortKey(body.rows[0].cells[column]) }));
   const empty = groups.filter(({ key }) => key === null);

@@ -1,4 +1,4 @@
-"""Pictures take most of the time of a page, and have tests of their own."""
+"""Charts take most of the time of a page, and have their own tests."""
 
 import pytest
 

@@ -1,5 +1,4 @@
-"""Writes results folders from downloads given one by one, for figures that can be counted by
-hand."""
+"""Writes results folders from single downloads, for figures that can be counted by hand."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -22,8 +21,7 @@ MEGABYTE = 1_000_000
 def record(
     start_ms: int, end_ms: int, *, n: int = 1, memory: int = 1024, seq: int = 0, **changes: Any
 ) -> dict[str, Any]:
-    """An ok record that ran from `start_ms` to `end_ms` and moved 1 MB; `changes` replace or add
-    keys."""
+    """An ok record from `start_ms` to `end_ms` that moved 1 MB; `changes` replace or add keys."""
     cell = cell_id(n, memory)
     return {
         "concurrency_limit": n,
@@ -48,7 +46,7 @@ def cell_id(n: int, memory: int = 1024) -> str:
 
 
 def error(start_ms: int, end_ms: int, **changes: Any) -> dict[str, Any]:
-    """An error record that ran from `start_ms` to `end_ms` and moved nothing."""
+    """An error record from `start_ms` to `end_ms` that moved nothing."""
     made = record(
         start_ms, end_ms, **({"status": "error", "error_type": "ClientError", "bytes": 0} | changes)
     )
@@ -70,8 +68,8 @@ def lasting(seconds: Sequence[float], **changes: Any) -> list[dict[str, Any]]:
 def write(
     directory: Path, records: list[dict[str, Any]], planned: Sequence[int] = (), **manifest: Any
 ) -> Path:
-    """A results folder with these records, every message on record as sent, and a plan of these N;
-    the folder."""
+    """Write a results folder with these records, every message recorded as sent, and a plan of
+    these N; return the folder."""
     directory.mkdir(parents=True)
     sent = [
         {name: made[name] for name in ("cell", "seq", "message_id", "warm_up")} for made in records
@@ -111,7 +109,7 @@ def key(
 
 
 def figures(cell: Cell, seconds: Sequence[float] = (), **changes: Any) -> Figures:
-    """A cell of nothing but these seconds, in operations of 1 MB."""
+    """A cell with these seconds and nothing else, in operations of 1 MB."""
     sample, nothing = Sample(np.array(seconds), cell.words), Sample(np.array([]))
     fields = {"counts": {}, "seconds": {}, "median": None, "metrics": {}, "overlap": None}
     fields |= {

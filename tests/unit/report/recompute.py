@@ -1,12 +1,12 @@
-"""Counts the figures of a run's statistics.json again from its records, the plain way.
+"""Recounts the figures of a run's statistics.json from its records, the plain way.
 
-What ran at once is counted millisecond by millisecond, but for cells among which late messages of
-others ran; quantiles are numpy's. It shares with the report which cell a record is of, and no code
-that counts.
+Concurrency is counted millisecond by millisecond, except for cells that late messages of others ran
+into; quantiles are numpy's. It shares with the report which cell a record belongs to, but no
+counting.
 
     python -m tests.unit.report.recompute results/<run_id>
 
-prints every mismatch and exits 1 when there is one.
+prints every mismatch and exits with 1 if there is one.
 """
 
 import json
@@ -21,7 +21,7 @@ import numpy as np
 from experiments import EXPERIMENTS
 from stampede.cell import Cell, cells_of
 
-# Percent, and how many seconds it takes.
+# The percentile, and how many values it needs.
 QUANTILES = {"min_s": (0, 1), "p5_s": (5, 20), "p25_s": (25, 1), "median_s": (50, 1)}
 QUANTILES |= {"p75_s": (75, 1), "p95_s": (95, 20), "p99_s": (99, 100), "max_s": (100, 1)}
 
@@ -50,8 +50,7 @@ class Recount:
             succeeded |= {message} if is_success else set()
 
     def _placed(self, row):
-        """None for a record of other settings than its cell's, or of nothing that can be
-        counted."""
+        """None for a record with other settings than its cell's, or one that can't be counted."""
         axes, cell = self.experiment.axes, self.cells.get(row.get("cell"))
         if cell and cell.difference(row):
             return None
@@ -72,7 +71,7 @@ class Recount:
         }
 
     def figures(self, place):
-        """What statistics.json has of the cell at `place`."""
+        """What statistics.json should have for the cell at `place`."""
         rows = [row for row in self.rows if row["place"] == place]
         names = {row["cell"] for row in rows}
         names |= {name for name, cell in self.cells.items() if cell.place() == place}
@@ -90,7 +89,7 @@ class Recount:
         }
 
     def _overlap(self, rows, n):
-        """What ran at once in the rounds of these records' cells."""
+        """The concurrency in the rounds of these records' cells."""
         cells, floods = {row["cell"] for row in rows if not row["warm_up"]}, {}
         for row in filter(is_timed, self.rows):
             if row["cell"] in cells:
@@ -112,7 +111,7 @@ class Recount:
 
 
 def is_timed(row):
-    """Whether it is a measured operation with a beginning and an end; messages of a batch are
+    """Whether it is a measured operation with a start and an end; the messages of a batch are
     one."""
     times = row.get("started_at_ms"), row.get("finished_at_ms")
     is_one = row["place"] and not row["warm_up"] and not row["batch_index"]
@@ -120,7 +119,7 @@ def is_timed(row):
 
 
 def message_of(row):
-    """Which message a line is of: its cell, what tells it from others, whether it warms up."""
+    """The identity of a line's message: its cell, its number or id, whether it warms up."""
     has_number = None not in (row.get("cell"), row.get("seq"))
     return row.get("cell"), row.get("seq" if has_number else "message_id"), row.get("warm_up") == 1
 
@@ -147,7 +146,7 @@ def spread(seconds):
 
 
 def at_once(flood):
-    """How many ran in each millisecond; one that ends in it doesn't."""
+    """How many ran in each millisecond; an operation that ends in it doesn't count."""
     start = min(row["started_at_ms"] for row in flood)
     running = np.zeros(max(row["finished_at_ms"] for row in flood) - start, dtype=int)
     for row in flood:
@@ -156,7 +155,7 @@ def at_once(flood):
 
 
 def differences(recounted, stated, path):
-    """Each number that was recounted and that `stated` has otherwise, with its place."""
+    """Each recounted number that `stated` has differently, with its path."""
     if isinstance(recounted, dict) and isinstance(stated, dict):
         for name, value in recounted.items():
             yield from differences(value, stated.get(name), f"{path}.{name}")
@@ -168,14 +167,14 @@ def differences(recounted, stated, path):
 
 
 def mismatches(folder):
-    """Every difference between statistics.json and what the other files of the folder say."""
+    """Every difference between statistics.json and the other files of the folder."""
     stated, run = json.loads((folder / "statistics.json").read_text()), Recount(folder)
     cells = {Cell.of_figures(run.experiment.axes, cell): cell for cell in stated["cells"]}
     wrong = [*differences(run.totals(), stated["totals"], "totals")]
     for place in sorted(cells.keys() | {row["place"] for row in run.rows} - {None}):
         recounted, stated_cell = run.figures(place), cells.get(place)
         if stated_cell and (stated_cell["overlap"] or {}).get("intruders"):
-            del recounted["overlap"]  # late messages of other cells ran among it
+            del recounted["overlap"]  # with late messages of other cells
         wrong += differences(recounted, stated_cell, place.words)
     return wrong
 

@@ -1,4 +1,4 @@
-"""What a run says in a sentence: one case for each pattern."""
+"""A run's headline: one case for each pattern."""
 
 import re
 from math import prod
@@ -22,11 +22,8 @@ CLASSES = ("storage_class=standard,express", "object_bytes=1000,100000000", "ope
 AT_10, LEAST = {"concurrency_value": 10}, {"memory_size": 1024}
 RANGES, STREAM = {"method": "ranges"}, {"method": "stream"}
 ALONE, MANY = {"parallel_limit": 1}, {"parallel_limit": 100}
-EXPRESS, SMALL, LARGE = (
-    {"storage_class": "express"},
-    {"object_bytes": 1000},
-    {"object_bytes": 100_000_000},
-)
+EXPRESS = {"storage_class": "express"}
+SMALL, LARGE = {"object_bytes": 1000}, {"object_bytes": 100_000_000}
 
 
 CASES = [
@@ -102,7 +99,7 @@ CASES = [
 
 
 def seconds_of(factors):
-    """The seconds of a cell: 1, times the factors of all that it has."""
+    """A cell takes 1 second, times the factor of each part that it has."""
     return lambda demand: prod(
         factor for part, factor in factors if part.items() <= demand.cell.values.items()
     )
@@ -137,18 +134,18 @@ AT_ONCE = [record(0, 1000, n=3, seq=seq) for seq in range(3)]
         ),
     ],
 )
-def test_a_run_that_is_counted_by_hand_has_this_answer(tmp_path, records, words):
+def test_the_answer_of_a_run_counted_by_hand(tmp_path, records, words):
     folder = handmade_run.write(tmp_path / "run", records, [3, 10])
     assert say(analysed(folder)).headline.startswith(words)
 
 
-def test_where_most_objects_failed_no_speed_is_claimed(tmp_path):
+def test_no_speed_is_claimed_if_most_objects_failed(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
     synthetic.change_records(folder, lambda row: {"copied": 1, "failed": row["planned"] - 1})
     assert re.search(r"[\d,]+ of 996 objects failed", say(analysed(folder)).headline)
 
 
-def test_what_to_know_before_relying_on_it_is_said_weightiest_first_and_in_five_lines(tmp_path):
+def test_there_are_at_most_five_caveats_the_most_important_first(tmp_path):
     alone = lasting([0.1] * 12, sdk="botocore 1.0")
     too_many = [record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]
     folder = handmade_run.write(tmp_path / "run", [*FAILED[:2], *alone[2:], *too_many], [1, 2])

@@ -1,4 +1,4 @@
-"""What is counted of each cell: by hand, and in the stored runs by a program of its own."""
+"""The counts of each cell: by hand, and in the stored runs by an independent program."""
 
 import json
 
@@ -16,7 +16,8 @@ from tests.unit.report.recompute import mismatches
 
 
 def counted(folder):
-    """The content of statistics.json, which is written, and which another program counts alike."""
+    """The content of statistics.json, written to the folder; an independent program agrees with
+    it."""
     content = as_dict(analysed(folder), "", [])
     (folder / "statistics.json").write_text(as_text(content))
     assert mismatches(folder) == []
@@ -41,7 +42,7 @@ def test_rounds_and_repeats_are_counted_and_a_wrong_number_is_noticed(tmp_path):
     assert ".seconds.p25_s: " in wrong
 
 
-def test_operations_of_which_a_part_was_done_before_are_counted_and_not_compared(tmp_path):
+def test_partly_repeated_operations_are_counted_but_not_compared(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
     part = {"planned": 40, "failed": 19}
     changes = [*[part | {"already_there": 1}] * 3, part | {"failed": 20}, *[part] * 8]
@@ -76,19 +77,19 @@ def test_only_first_successes_are_measured_and_all_else_is_counted_apart(tmp_pat
     assert counts.items() <= cell.items()
     assert (cell["seconds"]["min_s"], cell["seconds"]["max_s"]) == (0.4, 0.5)
     assert (empty["count"], empty["errors"], empty["overlap"]) == (0, 0, None)
-    # The saved query has every success.
+    # The saved query counts every success.
     by_memory = {
         row["memory_size_mb"]: (row["count"], row["max_s"]) for row in counted_rows(load(folder))
     }
     assert by_memory[1024] == (3, 1)
 
 
-def test_what_ran_at_once_is_counted_from_start_to_end(tmp_path):
-    """Full from 400 to 1000 and from 1100 to 1400; one that ends when another starts doesn't
+def test_concurrency_is_counted_from_start_to_end(tmp_path):
+    """Full from 400 to 1000 and from 1100 to 1400; an operation that ends as another starts doesn't
     overlap it."""
     spans = [(0, 1000), (400, 1400), (1100, 1500), (1500, 2000)]
     records = [record(*span, n=2, seq=seq, round=1) for seq, span in enumerate(spans)]
-    # A late message of another cell, which began to run while this one had its round.
+    # A late message of another cell, which ran during this cell's round.
     records += [record(1900, 2100, n=5, round=1, attempt=2)]
     overlap = counted(handmade_run.write(tmp_path / "run", records))["cells"][0]["overlap"]
     expected = {

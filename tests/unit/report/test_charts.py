@@ -40,14 +40,14 @@ MOST |= {timeline_of: charts.MOST_PANELS}
 
 @pytest.fixture(autouse=True)
 def strictly():
-    """A warning of matplotlib is an error."""
+    """Warnings of matplotlib are errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
 
 
 @pytest.mark.parametrize("draw", MOST)
-def test_many_are_drawn_but_for_those_without_room_and_the_same_figures_give_the_same_bytes(draw):
+def test_a_chart_draws_what_fits_and_the_same_figures_give_the_same_bytes(draw):
     first, second = draw(50), draw(50)
     assert first.svg == second.svg
     # before and after an SVG was drawn

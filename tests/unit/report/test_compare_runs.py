@@ -1,5 +1,4 @@
-"""Two runs against each other, and three or more over time: what differs in speed, and what makes
-them different."""
+"""Two runs compared, and three or more over time: differences in speed, and other differences."""
 
 import base64
 import csv
@@ -24,8 +23,8 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def run_of(tmp_path):
-    """Twelve downloads with each N of `factors`, so many times as long, on a day; `manifest` is of
-    run.json."""
+    """Twelve downloads with each N of `factors`, that many times as long, on a day; `manifest` is
+    added to run.json."""
 
     def write(name, factors, day=0, manifest=None, **changes):
         records = [
@@ -62,7 +61,7 @@ def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(run_of,
     assert "interleaved" in text_of(page)
 
 
-def test_a_run_beside_its_copy_claims_nothing(run_of, tmp_path):
+def test_a_run_compared_with_its_copy_claims_nothing(run_of, tmp_path):
     one = run_of("one", {1: 1})
     compared = compare([one, shutil.copytree(one, tmp_path / "two")], tmp_path)
     low, high = map(float, re.search(r"CI (\S+) to (\S+)\)", compared.headline).groups())
@@ -81,7 +80,7 @@ def test_a_run_beside_its_copy_claims_nothing(run_of, tmp_path):
         ({"sdk": "botocore 2.0"}, "botocore 1.0 and 2.0"),
     ],
 )
-def test_what_the_runs_do_not_have_in_common_is_said(run_of, tmp_path, changes, words):
+def test_differences_between_runs_are_named(run_of, tmp_path, changes, words):
     runs = [
         run_of("one", {1: 1}, sdk="botocore 1.0"),
         run_of("two", {1: 1}, **{"sdk": "botocore 1.0"} | changes),
@@ -122,16 +121,14 @@ def test_the_run_from_which_on_a_cell_is_slower_is_named(run_of, tmp_path):
 
 
 @pytest.mark.parametrize("factors", [(1.0, 1.0, 1.0, 1.0), (1.0, 1.5, 1.0)])
-def test_a_run_repeated_without_a_change_and_what_came_back_are_not_slower(
-    run_of, tmp_path, factors
-):
+def test_unchanged_and_recovered_runs_are_not_slower(run_of, tmp_path, factors):
     folders = [run_of(f"day{day}", {1: factor}, day) for day, factor in enumerate(factors)]
     made = history(folders, tmp_path / "own.html")
     assert (made.page, made.slower) == (tmp_path / "own.html", [])
     assert made.headline == f"No change above 10 % in 1 cell over {len(factors)} runs."
 
 
-def test_what_has_no_common_history_is_refused(run_of, tmp_path):
+def test_runs_that_cannot_be_compared_are_refused(run_of, tmp_path):
     one, alone = run_of("one", {1: 1}), run_of("alone", {7: 1}, 8)
     copies = synthetic.write(tmp_path / "copies", EXPERIMENTS["copy"], ["parallel_limit=1"])
     elsewhere = run_of("elsewhere", {1: 1}, 9, {"target": "local"})

@@ -1,4 +1,4 @@
-"""What is folded, or stands below the tables: S3's own logs, evidence, cost, Athena, rates."""
+"""The sections below the tables: S3's own logs, evidence, cost, Athena, rates."""
 
 import json
 
@@ -44,7 +44,7 @@ def logs_of(folder, *rows):
 
 
 def rows_of(folder, name):
-    """Those of a detail's table; none where there is no such detail."""
+    """The rows of a detail's table; none without the detail."""
     return [
         row
         for each in details.details(analysed(folder))
@@ -67,7 +67,7 @@ def test_what_s3_logged_of_the_runs_own_role_stands_beside_the_records(folder):
     assert len(shown.sentences) == 1 and len(shown.tables[1].rows) == 5
 
 
-def test_lines_that_came_twice_a_run_without_own_lines_and_what_is_no_log_are_said(folder):
+def test_repeated_lines_missing_own_lines_and_invalid_logs_are_reported(folder):
     shown, _ = logs_of(folder, row("REST.GET.OBJECT", 40, role="someone", request_ids=30))
     assert "own role" in shown.sentences[1] and "more than once" in shown.sentences[2]
     (folder / FILE).write_text("[]")
@@ -75,7 +75,7 @@ def test_lines_that_came_twice_a_run_without_own_lines_and_what_is_no_log_are_sa
     assert detail(run) is None and FILE in " ".join(run.warnings)
 
 
-def test_requests_that_s3_logs_nowhere_are_not_expected_of_it(tmp_path):
+def test_requests_that_s3_never_logs_are_not_expected(tmp_path):
     folder = synthetic.write(
         tmp_path / "run", EXPERIMENTS["express"], ["operation=upload", "object_bytes=1000"]
     )
@@ -119,7 +119,7 @@ COST = {"total_usd": 1.5, "items": [ITEM, ITEM | {"usd": 1.5}, UNPRICED]}
         ({"target": "local"}, []),
     ],
 )
-def test_the_estimated_cost_is_shown_of_what_was_paid_on_aws(tmp_path, changes, usd):
+def test_the_estimated_cost_is_shown_only_for_runs_on_aws(tmp_path, changes, usd):
     folder = handmade_run.write(
         tmp_path / "run", [handmade_run.record(0, 9)], **{"cost": COST} | changes
     )

@@ -1,4 +1,4 @@
-"""What pays, by memory and by the size of an object, of runs whose seconds and bills are set."""
+"""What pays, by memory and by object size, in runs with given seconds and bills."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from experiments import EXPERIMENTS
 from tests.contract import synthetic
 from tests.unit.report.handmade_run import analysed
 
-# Seconds by memory: in proportion to it, and then hardly less.
+# Seconds by memory: at first in proportion to it, then hardly less.
 BY_MEMORY = {512: 2.0, 1024: 1.0, 2048: 0.3, 3008: 0.2}
 BY_CLASS = {"standard": 1.0, "express": 0.5}
 ALONE = {"cheapest": False, "balanced": False}
@@ -35,7 +35,7 @@ def test_the_fastest_the_cheapest_and_the_balanced_memory_have_their_titles(tmp_
     assert titles == {512: {}, 1024: {}, 2048: ALONE, 3008: ALONE | {"fastest": True}}
     assert findings[512].baseline["memory_size_mb"] == 3008
     assert findings[512].ratio.value == pytest.approx(0.1, rel=0.1)
-    # Of equal ones none holds a title alone.
+    # Equal sizes share a title.
     equals = of_memory(tmp_path / "equal", seconds=dict.fromkeys(BY_MEMORY, 1.0)).values()
     assert {finding.titles["fastest"] for finding in equals} == {False}
 
@@ -63,7 +63,7 @@ def test_an_invocation_costs_what_lambda_billed_and_a_memory_that_lost_messages_
 
 
 def of_sizes(folder, change=lambda row: {}, **keys):
-    """The findings by size of a run in which the quick class takes half as long."""
+    """The findings by size of a run in which express takes half as long."""
     keys = {
         "target": "aws",
         "takes": lambda demand: BY_CLASS[demand.cell.values["storage_class"]],
@@ -77,11 +77,10 @@ def of_sizes(folder, change=lambda row: {}, **keys):
 
 @pytest.mark.parametrize("moved", [1, 3])
 def test_each_size_says_how_many_times_as_fast_and_as_cheap_the_median_object_is(tmp_path, moved):
-    """Where the quick class moves so many times as much in an operation, each object is that much
-    faster."""
+    """An express operation that moves several times as much makes each object that much faster."""
 
     def stalling(row):
-        """The last operation of each cell does."""
+        """The last operation of each cell stalls."""
         seconds = 9.0 if row["seq"] == 11 else BY_CLASS[row["storage_class"]]
         return {
             "elapsed_seconds": seconds,
@@ -92,8 +91,7 @@ def test_each_size_says_how_many_times_as_fast_and_as_cheap_the_median_object_is
     finding = findings["download", 1000, 1]
     assert (finding.ratio.value, finding.among) == (pytest.approx(2 * moved), 2 * len(findings))
     assert finding.baseline["storage_class"] == "standard"
-    # A request, its bytes, and the function's seconds for an object of those that an operation
-    # moves.
+    # A request, its bytes, and the object's share of the function's seconds.
     second_usd = 1e-5 * 2048 / 1024 * 1000 / 2**20
     usd = 4e-8 + 1000 / 2**30 * 0.001 + second_usd * 0.5 / moved
     assert finding.usd == pytest.approx(usd * 1e6)

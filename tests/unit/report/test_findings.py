@@ -1,4 +1,4 @@
-"""What cells say against each other, and when they say nothing."""
+"""How cells compare, and when no claim is made."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_a_level_is_what_the_whole_interval_allows(low, high, level):
         (figures(key(), SECONDS * 1e-10), "no measurable time"),
     ],
 )
-def test_what_is_not_alike_or_too_few_is_not_compared(base, why):
+def test_unlike_or_too_few_measurements_are_not_compared(base, why):
     finding = compared(
         "choice", DOWNLOAD.compare[0], figures(key(method="crt"), SECONDS), base, DOWNLOAD, 1
     )
@@ -65,7 +65,7 @@ def test_nothing_is_claimed_where_a_stand_in_ran_or_no_size_is_on_record():
     assert {row.ratio for row in find(unsized, EMULATED)} == {None}
 
 
-def test_each_of_a_scale_is_set_against_the_smallest_each_choice_against_the_fastest():
+def test_scales_compare_with_the_smallest_and_choices_with_the_fastest():
     factors = {(1, "download_file"): 2, (5, "download_file"): 1, (9, "download_file"): 3}
     factors |= {(1, "crt"): 1, (1, "mounted"): 3}
     cells = [
@@ -74,7 +74,7 @@ def test_each_of_a_scale_is_set_against_the_smallest_each_choice_against_the_fas
     ]
     samples = {cell.cell: cell.sample for cell in cells}
     findings = find([*cells, figures(key(method="ranges", sink="memory"), SECONDS / 9)], DOWNLOAD)
-    # All of a kind hold together, and of a choice every pair.
+    # All of a kind hold simultaneously, and for a choice every pair.
     assert [
         (row.kind, row.subject.n, row.subject["method"], row.baseline["method"], row.among)
         for row in findings
@@ -97,7 +97,7 @@ BELOW, KNEE, PERHAPS = {"below": True}, {"knee": True}, {"knee": False}
         ([[100] * 5, [101] * 5, [99] * 5], [KNEE, {}, {}]),
         ([[10] * 5, [80] * 5, [700] * 5], [BELOW, BELOW, KNEE]),
         ([[10] * 5, [700] * 5, [740] * 5], [BELOW, KNEE, {}]),
-        # A gain that chance may explain.
+        # A gain that may be chance.
         ([[10] * 5, [60, 90, 95, 140, 150], [70, 120, 125, 130, 200]], [BELOW, PERHAPS, PERHAPS]),
         ([[10] * 5, [700] * 5, [700] * 4], [None, None, None]),
     ],
@@ -124,10 +124,10 @@ PACKAGE = Cell.at(FUNCTION.axes, [1024, 1, "package", *[None] * (len(FUNCTION.ax
     ("experiment", "cell", "factor", "levels"),
     [(DOWNLOAD, key(), 2, ["slower"]), (DOWNLOAD, key(), 1, []), (FUNCTION, PACKAGE, 2, [])],
 )
-def test_first_operations_are_set_against_later_ones_where_they_differ(
+def test_first_operations_are_compared_with_later_ones_if_they_differ(
     experiment, cell, factor, levels
 ):
-    """And where they aren't cells of their own."""
+    """Unless they are separate cells."""
     samples = {"cold": Sample(SECONDS * factor, "cold"), "warm": Sample(SECONDS, "warm")}
     findings = findings_of("start", [figures(cell, SECONDS, **samples)], experiment)
     assert [finding.level for finding in findings] == levels

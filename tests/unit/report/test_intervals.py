@@ -1,5 +1,5 @@
-"""Intervals: as scipy has them where it does the same, and right as often as they say, in
-simulations with a truth."""
+"""Intervals agree with scipy where it does the same, and hold as often as they claim in simulations
+with a known truth."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ NOISE, DRIFT = 0.1, 0.25
 
 
 def in_rounds(seconds, rounds, label="cell", name="stack", repeats=1):
-    """A sample in as many rounds of each repeat; another `name` draws other rounds."""
+    """A sample with this number of rounds in each repeat; another `name` draws other rounds."""
     units = np.repeat(np.arange(rounds * repeats), len(seconds) // (rounds * repeats))
     stacks = [(f"{name} {repeat}", rounds) for repeat in range(repeats)]
     return Sample(seconds, label, (units // rounds << ROUND_BITS) | units % rounds + 1, stacks)
@@ -59,7 +59,7 @@ def test_resamples_are_distributed_like_those_of_a_bootstrap_by_the_book(size, n
 
 
 def simulated(unit, dice, run):
-    """Seconds whose true median is 1, and which drift from one `unit` to the next."""
+    """Seconds whose true median is 1, which drift from one `unit` to the next."""
     if unit == "value":
         return Sample(dice.lognormal(0, DRIFT, 10), f"{run}")
     seconds = np.exp(np.repeat(dice.normal(0, DRIFT, 10), 6) + dice.normal(0, NOISE, 60))
@@ -99,7 +99,7 @@ def test_equal_cells_that_drift_differ_in_5_of_100_runs_where_they_are_interleav
     assert least <= apart / runs <= most
 
 
-def test_of_40_ratios_of_equals_that_are_read_together_none_leaves_1_out_on_95_of_100_pages():
+def test_40_simultaneous_ratios_of_equals_all_hold_on_95_of_100_pages():
     dice, pages, excluded = np.random.default_rng(11), 40, 0
     for page in range(pages):
         pairs = [

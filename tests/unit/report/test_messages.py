@@ -1,4 +1,4 @@
-"""Where every message went, what failed, and what is said when it doesn't add up."""
+"""Where every message went, what failed, and what is said if it doesn't add up."""
 
 import json
 import re
@@ -30,9 +30,9 @@ def row(seq, **more):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Of nine messages three succeeded, of them one twice and one at its second attempt; one
-    failed, and a warm-up; one is a dead letter, one was in flight, one came with other settings,
-    and of one there is nothing."""
+    """Nine messages: three succeeded, one of them twice and one at its second attempt; one failed,
+    one is a dead letter, one in flight, one has other settings, one is missing. A warm-up
+    failed."""
     ok, again, twice = (record(0, 100, seq=seq) for seq in range(3))
     errors = [error(0, 50, seq=seq, error_message="<Reduce & wait>") for seq in (1, 3, 4)]
     others = [error(0, 50, seq=9, warm_up=1), record(0, 100, seq=5, memory_size=2048)]
@@ -52,7 +52,7 @@ def test_every_message_is_accounted_for_and_what_is_not_puts_the_figures_in_doub
     )
 
 
-def test_an_account_that_says_otherwise_than_the_files_is_a_problem(folder):
+def test_an_account_that_contradicts_the_files_is_a_problem(folder):
     (folder / "accounting.json").write_text(
         json.dumps([{"cell": CELL, "sent": 9, "succeeded": 8, "failed": 2}])
     )

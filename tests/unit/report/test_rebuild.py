@@ -1,4 +1,4 @@
-"""Everything again from the stored records, offline: whole, the same, and safe."""
+"""Everything is rebuilt from the stored records, offline: complete, identical and safe."""
 
 import shutil
 
@@ -27,7 +27,7 @@ def files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_same_folder_gives_the_same_bytes_and_no_picture_of_before_stays(folder):
+def test_the_same_folder_gives_the_same_bytes_and_old_charts_are_removed(folder):
     build(folder)
     before = files(folder)
     assert {"report.html", "cells.csv", "statistics.json", "table.md"} < {
@@ -60,7 +60,7 @@ def test_no_picture_is_written_or_deleted_through_a_link(folder, tmp_path):
         ("records", lambda text: "", "has 24 downloads and records.jsonl 0", "no records"),
     ],
 )
-def test_what_is_damaged_is_said_at_the_top_of_the_page(folder, name, change, problem, warning):
+def test_damage_is_reported_at_the_top_of_the_page(folder, name, change, problem, warning):
     path = folder / f"{name}.jsonl"
     path.write_text(change(path.read_text()))
     rebuilt = build(folder)
@@ -121,5 +121,5 @@ def test_no_text_of_a_run_becomes_markup(tmp_path):
     }
     made = handmade_run.write(tmp_path / "run", [failed], [1], **keys)
     build(made)
-    built = page_of(made)  # whole: what a text closed or opened would end its parsing
+    built = page_of(made)  # a tag opened or closed by a text would break parsing
     assert not list(built.iter("img")) and text_of(built).count(HOSTILE) >= 8

@@ -1,4 +1,4 @@
-"""The table of results: where each row belongs, what stands beside it, and what it marks."""
+"""The table of results: the place of each row, its neighbours, and its marks."""
 
 import csv
 
@@ -22,7 +22,7 @@ def results_of(folder):
 
 @pytest.fixture
 def downloads(tmp_path):
-    """Three at once where four may run, and one of another memory."""
+    """Three downloads at once where four may run, and one with another memory size."""
     records = [record(0, 1000, n=4, seq=seq) for seq in range(3)]
     return handmade_run.write(tmp_path / "run", [*records, record(0, 2000, memory=2048)])
 
@@ -111,7 +111,7 @@ def test_a_comparison_says_what_its_interval_allows_and_why_there_is_none(tmp_pa
     assert "Not compared: 1 pair" in " ".join(table.caption)
 
 
-def test_what_ran_as_a_stand_in_is_called_so_and_compared_with_nothing(tmp_path):
+def test_a_stand_in_is_named_and_not_compared(tmp_path):
     settings = ["storage=s3,efs", "dataset=small"]
     analysis = analysed(
         synthetic.write(tmp_path / "run", EXPERIMENTS["filesystem"], settings, per_n=40)

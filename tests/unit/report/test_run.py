@@ -31,7 +31,7 @@ def folder(tmp_path):
         ("accounting.json", "{", "can't be read"),
     ],
 )
-def test_what_can_not_be_read_is_said_and_the_rest_kept(folder, name, line, words):
+def test_unreadable_parts_are_reported_and_the_rest_is_kept(folder, name, line, words):
     with (folder / name).open("a") as file:
         file.write(line)
     run = load(folder)
@@ -48,7 +48,7 @@ def test_what_can_not_be_read_is_said_and_the_rest_kept(folder, name, line, word
         (None, "isn’t a results folder"),
     ],
 )
-def test_what_can_not_be_reported_is_one_line(tmp_path, manifest, words):
+def test_a_folder_that_cannot_be_reported_gives_one_line(tmp_path, manifest, words):
     if manifest:
         (tmp_path / "run.json").write_text(json.dumps(manifest))
     with pytest.raises(NoReport, match=f"^.*{words}.*$"):
