@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from experiments.checking import fits, same
 from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
 from experiments.reading import HEADS, parts
-from experiments.temporary_storage import unfitting
 from stampede.experiment import (
     HOURS_IN_A_MONTH,
     DataObject,
@@ -115,29 +115,23 @@ def usage(values: FilesystemValues) -> Usage:
 
 
 def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
-    """What is copied is deployed, and fits into /tmp, and EFS keeps its throughput mode."""
-    return look(
-        {"storage": _storage, "data set and /tmp": _tmp, "throughput mode": _throughput_mode}, cells
-    )
+    """What is copied is deployed and fits into /tmp, and EFS keeps its throughput mode (EFS guide,
+    "Restrictions on switching throughput")."""
+    why = "EFS changes it once in 24 hours"
+    return [
+        *look({"storage": _storage, "data set and /tmp": _tmp}, cells),
+        same("throughput mode", cells, ("throughput_mode",), why),
+    ]
 
 
-def _storage(cells: Sequence[FilesystemValues]) -> Wrong:
-    if any(cell["storage"] == "s3files" and not cell["with_s3files"] for cell in cells):
+def _storage(cell: FilesystemValues) -> Wrong:
+    if cell["storage"] == "s3files" and not cell["with_s3files"]:
         return PROBLEM, "s3files isn't deployed", "use --set with_s3files=true"
     return None
 
 
-def _tmp(cells: Sequence[FilesystemValues]) -> Wrong:
-    return unfitting(cells, lambda cell: usage(cell).moved_mb, "smaller files")
-
-
-def _throughput_mode(cells: Sequence[FilesystemValues]) -> Wrong:
-    """EFS guide, "Restrictions on switching throughput"."""
-    modes = sorted({cell["throughput_mode"] for cell in cells})
-    if len(modes) > 1:
-        found = f"throughput_mode {' and '.join(modes)}: EFS changes it once in 24 hours"
-        return PROBLEM, found, "run a sweep for each mode"
-    return None
+def _tmp(cell: FilesystemValues) -> Wrong:
+    return fits(cell, "ephemeral_storage_mb", usage(cell).moved_mb, "smaller files")
 
 
 @cache
