@@ -18,16 +18,13 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS, FUNCTION)
 }
-# What a run of before there was a choice doesn't name.
-FIRST = DOWNLOAD
-
-__all__ = ["EXPERIMENTS", "FIRST", "Axis", "Experiment", "Matrix", "of_run", "use_the_writer"]
+__all__ = ["EXPERIMENTS", "Axis", "Experiment", "Matrix", "of_run", "use_the_writer"]
 
 
 def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experiment:
     """The experiment that `manifest`, the run.json at `path`, is of. Raises UsageError for one that
     isn't there."""
-    name = str(manifest.get("experiment") or FIRST.name)
+    name = str(manifest.get("experiment") or DOWNLOAD.name)  # of a run.json that is torn
     if name not in EXPERIMENTS:
         raise UsageError(
             f"{path}: experiment {name!r}, but this Stampede has {', '.join(EXPERIMENTS)}",

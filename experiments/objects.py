@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import math
 
+from stampede.experiment import HOURS_IN_A_MONTH, Use
+
 MEBIBYTE, BYTES_IN_A_GB = 2**20, 2**30  # AWS's GB
 KEYS_A_PAGE = 1000  # of ListObjectsV2, and of a DeleteObjects
 PART_BYTES = 16 * MEBIBYTE
@@ -31,6 +33,11 @@ def pages(keys: int) -> int:
 def mebibytes(size_bytes: float) -> int:
     """Bytes as whole MiB, rounded up."""
     return math.ceil(size_bytes / MEBIBYTE)
+
+
+def stored(service: str, what: str, price: str, gb: float, of: str = "") -> Use:
+    """`gb` that are stored while a stack is up, at a price for a month."""
+    return Use(service, what, price, per_hour=gb / HOURS_IN_A_MONTH, of=of)
 
 
 def part_count(size_bytes: int) -> int:

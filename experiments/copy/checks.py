@@ -14,7 +14,6 @@ from experiments.copy.work import throttled, wanted_per_s
 from experiments.parameters import known_parameters
 from stampede.experiment import look
 from stampede.finding import PROBLEM, WARNING, Finding, Wrong
-from stampede.model.request_rate import KMS_CALLS_PER_COPY
 
 KEY_PLAN = (
     "object_bytes",
@@ -44,7 +43,7 @@ def checks(cells: Sequence[CopyValues]) -> list[Finding]:
 def host_checks(cells: Sequence[HostValues]) -> list[Finding]:
     """All checks of cells that run on hosts."""
     processors = {"arm64" if ARM64.match(cell["instance_type"]) else "x86_64" for cell in cells}
-    each = {"key plan": _key_plan, "rate": _rate, "KMS": _kms}
+    each = {"key plan": _key_plan, "rate": _rate}
     return [*look(each, cells), go_program.check(processors)]
 
 
@@ -79,20 +78,6 @@ def _rate(cell: CopyValues) -> Wrong:
         "objects may fail"
     )
     return WARNING, found, "use a smaller --set parallel_limit or more retry_attempts"
-
-
-def _kms(cell: HostValues) -> Wrong:
-    """Without bucket keys every copy makes two KMS requests, and their quota is the account's."""
-    if cell["bucket_key"]:
-        return None
-    parameters = known_parameters("copy")
-    copies_per_s = min(parameters["s3_put_per_s"], wanted_per_s(cell, parameters))
-    found = (
-        f"bucket_key = false: up to {KMS_CALLS_PER_COPY * copies_per_s:,.0f} KMS requests/s, out "
-        "of the account's quota in the region"
-    )
-    way_out = "leave bucket_key at true, or check the account's KMS quota in the console"
-    return WARNING, found, way_out
 
 
 def _one_lister(cell: CopyValues) -> Wrong:

@@ -152,13 +152,8 @@ class KeyPlan:
     def share(self, messages: int, index: int) -> tuple[int, int]:
         """(first slice, slices) of message `index` of `messages`: all slices, as evenly as can be,
         without a gap."""
-        if not 0 <= index < messages:
-            raise ValueError(f"message {index} of {messages}")
-        first, end = (
-            index * self.slice_count // messages,
-            (index + 1) * self.slice_count // messages,
-        )
-        return first, end - first
+        first = index * self.slice_count // messages
+        return first, (index + 1) * self.slice_count // messages - first
 
     def master_keys(self) -> Iterator[str]:
         """The keys of the masters, each below a random prefix of its own."""

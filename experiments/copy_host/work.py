@@ -12,9 +12,6 @@ from stampede.model.parameters import Parameters
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 from stampede.model.work import Step, Work
 
-# Amazon EC2 instance types: most families have two vCPUs at large, four at xlarge, and so many
-# times four beyond.
-VCPUS = {"nano": 2, "micro": 2, "small": 2, "medium": 2, "large": 2, "xlarge": 4}
 BOTO3, AWS_CLI = "boto3", "aws_cli"
 
 
@@ -54,11 +51,10 @@ def published(values: HostValues, parameters: Parameters, program: str = BOTO3) 
 
 
 def vcpus(instance_type: str) -> int:
-    """The vCPUs of an instance type, by its size."""
-    size = instance_type.rpartition(".")[2]
-    if times := re.fullmatch(r"(\d+)xlarge", size):
-        return 4 * int(times[1])
-    return VCPUS.get(size, 4)
+    """The vCPUs of an instance type, by its size: four at xlarge and so many times four beyond, two
+    below (Amazon EC2 instance types, most families)."""
+    times = re.search(r"\.(\d*)xlarge$", instance_type)
+    return 4 * int(times[1] or 1) if times else 2
 
 
 def _rate(values: HostValues, parameters: Parameters) -> str:

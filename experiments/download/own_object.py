@@ -51,12 +51,9 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
         answer = s3.head_object(Bucket=bucket, Key=key, **payer)
     except s3.exceptions.ClientError as error:
         _refuse_unread(url, error)
-        if region not in (None, values["region"]):
-            raise _elsewhere(url, region, values["region"], 0) from None
         raise
     held = DataObject(key, answer["ContentLength"], etag=answer["ETag"], bucket=bucket)
-    if region not in (None, values["region"]):
-        raise _elsewhere(url, region, values["region"], downloads * held.size_bytes)
+    _refuse_elsewhere(url, region, values["region"], downloads * held.size_bytes)
     if not held.size_bytes:
         raise UsageError(
             f"{url} is empty: there is nothing to download", "name an object of at least 1 byte"
@@ -101,18 +98,17 @@ def _refuse_unread(url: str, error: Any) -> None:
         ) from None
 
 
-def _elsewhere(url: str, region: str, of_run: str, moved_bytes: int) -> UsageError:
-    """The refusal of a bucket in another region than the functions, which would move so many
+def _refuse_elsewhere(url: str, region: str | None, of_run: str, moved_bytes: int) -> None:
+    """Raise UsageError for a bucket in another region than the functions, which would move so many
     bytes."""
-    usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
-    in_all = (
-        f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan"
-        if moved_bytes
-        else ""
-    )
-    cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions{in_all}"
+    if region in (None, of_run):
+        return
+    cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions"
+    if moved_bytes:
+        usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
+        cost += f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan"
     problem = f"{url} is in {region} and the functions would run in {of_run}; {cost}"
-    return UsageError(problem, f"run them beside it: --set region={region}")
+    raise UsageError(problem, f"run them beside it: --set region={region}")
 
 
 def _refuse_without_its_key(url: str, kms_key: str | None, values: Mapping[str, Any]) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.download.own_object import is_read
-from experiments.objects import MEBIBYTE, put_requests
+from experiments.objects import MEBIBYTE, put_requests, stored
 from experiments.reading import GIB_IN_MIB, HEADS, parts
-from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use, Values
+from stampede.experiment import Usage, Use, Values
 
 
 class DownloadValues(Values):
@@ -51,21 +51,17 @@ def usage(values: DownloadValues) -> Usage:
         sized_by="object_size_mb",
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
-            *(_stored(put_mb) if put_mb else ()),
+            *(_put_and_stored(put_mb) if put_mb else ()),
         ),
     )
 
 
-def _stored(object_mb: int) -> tuple[Use, ...]:
-    """What it takes to put the object and keep it; one of the user's own is there."""
+def _put_and_stored(object_mb: int) -> tuple[Use, ...]:
+    """What it takes to put the object and keep it; the user's own is there already."""
+    puts = put_requests(object_mb * MEBIBYTE)
     return (
-        Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
-        Use(
-            "S3",
-            "storage of the object",
-            "s3_gb_month",
-            per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH,
-        ),
+        Use("S3", "PUT of the object's parts", "s3_put", once=puts),
+        stored("S3", "storage of the object", "s3_gb_month", object_mb / GIB_IN_MIB),
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 
 from experiments import go_program
@@ -38,7 +37,6 @@ def checks(cells: Sequence[ExpressValues]) -> list[Finding]:
         "/tmp": _tmp,
         "rate": _rate,
         "scan limit": _scan_limit,
-        "query limit": _query_limit,
     }
     names, why = ("zone_id", "express_bucket_name"), "a sweep keeps one directory bucket"
     program = go_program.check({cell["architecture"] for cell in cells})
@@ -108,15 +106,3 @@ def _scan_limit(cell: ExpressValues) -> Wrong:
     found = f"a query scans {scanned_mb:,} MiB, but scan_limit_mb is {limit_mb:,}"
     way_out = f"use --set scan_limit_mb={scanned_mb}, or a smaller object_count"
     return PROBLEM, found, way_out
-
-
-def _query_limit(cell: ExpressValues) -> Wrong:
-    """A query ends before its time limit."""
-    if cell["operation"] not in QUERIES:
-        return None
-    takes_s, limit_s = alone(cell).mean_s, cell["query_limit_s"]
-    if takes_s <= limit_s:
-        return None
-    found = f"a query takes about {takes_s:,.0f} s, but query_limit_s is {limit_s:,}"
-    way_out = f"use --set query_limit_s={2 * math.ceil(takes_s)}, or fewer or larger objects"
-    return WARNING, found, way_out

@@ -55,15 +55,20 @@ def alone(values: ExpressValues) -> Operation:
 
 
 def usual_slices(
-    kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object
+    operation: str,
+    storage_class: str,
+    object_bytes: int,
+    parallel_limit: int,
+    count: int,
+    *_: object,
 ) -> int:
     """Into how many messages a set of `count` objects is divided when nothing is said: as few as
     leave each its time, by the answers and bytes of its requests and by what a function's network
     sustains."""
-    if kind in QUERIES:
+    if operation in QUERIES:
         return 1
     values = {
-        "operation": kind,
+        "operation": operation,
         "storage_class": storage_class,
         "object_bytes": object_bytes,
         "parallel_limit": parallel_limit,

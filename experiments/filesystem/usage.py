@@ -8,10 +8,9 @@ from functools import cache
 from typing import Any
 
 from experiments.checking import fits, same
-from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
+from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests, stored
 from experiments.reading import HEADS, parts
 from stampede.experiment import (
-    HOURS_IN_A_MONTH,
     DataObject,
     Usage,
     Use,
@@ -77,6 +76,9 @@ def usage(values: FilesystemValues) -> Usage:
     data_gb = (large_mb + small_mb) / 1024
     gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
     puts = put_requests(large_mb * MEBIBYTE) + files
+    listed = pages(files) if small and not mounted else 0
+    read_gb = moved_mb / 1024 if values["storage"] == "efs" else 0
+    what = "storage of the data set"
     return Usage(
         moved_mb=moved_mb,
         data_mb=large_mb + small_mb,
@@ -86,28 +88,10 @@ def usage(values: FilesystemValues) -> Usage:
         stack_s=STACK_S,
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=gets),
-            Use(
-                "S3",
-                "LIST, and PUT of the data set",
-                "s3_put",
-                once=puts,
-                each=pages(files) if small and not mounted else 0,
-            ),
-            Use(
-                "S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH
-            ),
-            Use(
-                "EFS",
-                "storage of the data set",
-                "efs_gb_month",
-                per_hour=data_gb / HOURS_IN_A_MONTH,
-            ),
-            Use(
-                "EFS",
-                "elastic reads",
-                "efs_read_gb",
-                each=moved_mb / 1024 if values["storage"] == "efs" else 0,
-            ),
+            Use("S3", "LIST, and PUT of the data set", "s3_put", once=puts, each=listed),
+            stored("S3", what, "s3_gb_month", data_gb),
+            stored("EFS", what, "efs_gb_month", data_gb),
+            Use("EFS", "elastic reads", "efs_read_gb", each=read_gb),
             Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
             Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_hour=1),
         ),

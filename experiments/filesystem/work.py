@@ -77,26 +77,13 @@ def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
     """The small files by many threads, after a listing; or the large one, in parts or (`pool`)
     whole."""
     pool, large_mb = values["read_method"] == "pool", values["large_file_mb"]
+    processors = parameters["python_processors"]
     if values["dataset"] != "small":
+        method, requests, at_once, heads = "download_file", HEADS + parts(large_mb), AT_ONCE, HEADS
         if pool:
-            return [
-                reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)
-            ]
-        cpu_s_per_gib, threads = (
-            parameters["download_file_tmp_cpu_s_per_gib"],
-            parameters["python_processors"],
-        )
-        return [
-            reading(
-                large_mb,
-                HEADS + parts(large_mb),
-                AT_ONCE,
-                cpu_s_per_gib,
-                threads,
-                parameters,
-                HEADS,
-            )
-        ]
+            method, requests, at_once, heads, processors = "stream", 1, 1, 0, 1.0
+        cpu_s_per_gib = parameters[f"{method}_tmp_cpu_s_per_gib"]
+        return [reading(large_mb, requests, at_once, cpu_s_per_gib, processors, parameters, heads)]
     files, threads, connections = values["small_files"], values["threads"], values["connections"]
     listing = Step(
         "listing", requests=pages(files), request_s=parameters["list_page_s"], rate="s3_get"
@@ -120,6 +107,6 @@ def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
         bytes=what_arrives(values)["bytes"],
         stream_bytes_per_s=parameters["s3_connection_bytes_per_s"],
         cpu_s=files * cpu_s,
-        threads=parameters["python_processors"],
+        threads=processors,
     )
     return [listing, copying]

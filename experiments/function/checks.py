@@ -104,21 +104,19 @@ def _no_window(cell: FunctionValues) -> Wrong:
 
 def _local_library(cell: FunctionValues) -> Wrong:
     """A package's compiled parts are built for this machine and its Python."""
-    package, processor, runtime = Package.at(_path(cell)), of_this_machine(), cell["runtime"]
+    package, runtime = Package.at(_path(cell)), cell["runtime"]
     tag = f"cpython-{sys.version_info.major}{sys.version_info.minor}"
     other_python = [
         name
         for name in package.compiled
         if runtime.startswith("python") and ".cpython-" in name and f".{tag}" not in name
     ]
-    if _is_for_one_machine(runtime) and (other := package.other_machine(processor)):
-        found, wanted = f"{other[0]} is built for {other[1]}, and this machine is {processor}", ""
-    elif other_python:
-        found, wanted = f"{other_python[0]} isn't built for the Python here", f"for {tag}, "
-    else:
-        return None
-    way_out = f"use a package {wanted or 'for this machine, '}or --target aws"
-    return PROBLEM, f"{package.path.name}: {found}", way_out
+    if found := _other_machine(package, runtime, of_this_machine()):
+        return PROBLEM, found, "use a package for this machine, or --target aws"
+    if other_python:
+        found = f"{package.path.name}: {other_python[0]} isn't built for the Python here"
+        return PROBLEM, found, f"use a package for {tag}, or --target aws"
+    return None
 
 
 def _local_runtime(cell: FunctionValues) -> Wrong:
@@ -137,10 +135,13 @@ def _local_runtime(cell: FunctionValues) -> Wrong:
     return WARNING, f"functions run on {here} here, and not on {runtime}", ""
 
 
-def _is_for_one_machine(runtime: str) -> bool:
-    """Whether a package's libraries have one architecture. Those for Node.js, Java, Ruby and .NET may
-    bring several, of which their runtime takes its own."""
-    return runtime.startswith(("python", "provided"))
+def _other_machine(package: Package, runtime: str, processor: str) -> str:
+    """What in a package isn't built for `processor`, in words; empty if everything is. Packages for
+    Node.js, Java, Ruby and .NET may have libraries for several, and their runtime takes its own."""
+    is_for_one = runtime.startswith(("python", "provided"))
+    if not is_for_one or (other := package.other_machine(processor)) is None:
+        return ""
+    return f"{package.path.name}: {other[0]} is built for {other[1]}, and not for {processor}"
 
 
 def _path(cell: FunctionValues) -> Path:
@@ -180,9 +181,8 @@ def _contents(package: Package, cell: FunctionValues) -> Wrong:
     if unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
         found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
         return PROBLEM, found, "leave out what isn't needed, or put it into layers (--set layers)"
-    if _is_for_one_machine(cell["runtime"]) and (other := package.other_machine(architecture)):
-        found = f"{name}: {other[0]} is built for {other[1]}, and architecture is {architecture}"
-        return PROBLEM, found, f"use --set architecture={other[1]}, or build it for {architecture}"
+    if found := _other_machine(package, cell["runtime"], architecture):
+        return PROBLEM, found, f"build it for {architecture}, or correct --set architecture"
     return None
 
 

@@ -14,7 +14,7 @@ from tests.unit.plans import values
 
 @pytest.fixture(autouse=True)
 def built(monkeypatch):
-    monkeypatch.setattr(go_program, "missing", lambda architecture: "")
+    monkeypatch.setattr(go_program, "missing", lambda architecture: None)
     monkeypatch.setattr(download_checks, "BUILT", {})
 
 
@@ -67,7 +67,6 @@ def test_what_can_work_is_ok(experiment, changes):
         ("copy", SLICES | {"date_to": "2014-12-31"}, "key plan", PROBLEM, "swap"),
         ("copy_host", {"object_count": 219_121}, "key plan", PROBLEM, "objects_per_folder = 6"),
         ("copy_host", {"parallel_limit": 2000}, "rate", WARNING, "14,440 calls/s"),
-        ("copy_host", {"bucket_key": False}, "KMS", WARNING, "requests/s"),
         ("download", {"method": "crt", "sink": "discard"}, "method", PROBLEM, "sink=tmp"),
         ("download", {"method": "crt", "memory_size": 256}, "method", WARNING, "memory_size=512"),
         (
@@ -115,13 +114,6 @@ def test_what_can_work_is_ok(experiment, changes):
         ("express", LARGE | {"parallel_limit": 128}, "/tmp", PROBLEM, "; use a smaller"),
         ("express", BUSY, "rate", WARNING, "4,256 requests/s"),
         ("express", QUERY | {"object_count": 20_001}, "scan limit", PROBLEM, "scan_limit_mb=20001"),
-        (
-            "express",
-            {"operation": "count", "query_limit_s": 60},
-            "query limit",
-            WARNING,
-            "query_limit_s=152",
-        ),
         ("filesystem", {"storage": "s3files"}, "storage", PROBLEM, "with_s3files=true"),
         (
             "filesystem",
@@ -180,11 +172,8 @@ def test_what_is_not_built_for_its_processor_is_a_problem(
     assert status == PROBLEM and needed in sentence and "make functions" in sentence
     path = tmp_path / "functions" / needed
     path.parent.mkdir(parents=True)
-    for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
-        path.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
-        assert bool(wrong(experiment, changes)) is (
-            experiment == "copy_host" and built_for not in needed
-        )
+    path.touch()
+    assert wrong(experiment, changes) == []
 
 
 def test_methods_and_sinks_are_those_of_infra_and_of_the_function():
