@@ -53,8 +53,7 @@ def _manifest(cell: CopyValues) -> Wrong:
 
 
 def _key_plan(cell: CopyValues) -> Wrong:
-    """The objects fit into the dates, the slices, the length of a key, and one CopyObject (5
-    GB)."""
+    """The objects fit into the dates and the slices."""
     parameters = {name: cell[name] for name in KEY_PLAN}
     try:
         KeyPlan(objects=cell["object_count"], seed=cell["data_seed"], **parameters)

@@ -31,7 +31,6 @@ from stampede.phrases import counted
 
 STRAIGHT = "straight"
 MOST_SLICES = 1_000_000  # slice names have six digits
-MOST_KEY_BYTES = 1024  # S3's limit
 HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
 FORMAT = 1  # of keys and rows: another one makes other manifests
@@ -85,8 +84,7 @@ class KeyPlan:
     destination_prefix: str = ""
 
     def __post_init__(self) -> None:
-        """The objects fit into the dates, the slices and the length of a key; each value keeps
-        infra's rule."""
+        """The objects fit into the dates and the slices."""
         hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
         if hours <= 0:
             raise KeyPlanError(
@@ -104,13 +102,6 @@ class KeyPlan:
                 f"key plan: {self.objects:,} objects make {self.slice_count:,} slices of "
                 f"{counted(self.slice_rows, 'row')}, more than {MOST_SLICES:,}",
                 f"use slice_rows = {-(-self.objects // MOST_SLICES):,} or more",
-            )
-        folder, _ = next(self._places())
-        if (size := len(f"{folder}{0:09d}".encode())) > MOST_KEY_BYTES:
-            raise KeyPlanError(
-                f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, "
-                f"more than S3's {MOST_KEY_BYTES:,}",
-                "use a shorter prefix",
             )
 
     @classmethod

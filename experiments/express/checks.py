@@ -10,18 +10,14 @@ from experiments.checking import fits, same
 from experiments.express.orders import (
     DOWNLOAD,
     QUERIES,
-    STANDARD,
-    UPLOAD,
     ExpressValues,
     set_bytes,
     slice_objects,
 )
-from experiments.express.work import alone
 from experiments.objects import mebibytes
-from experiments.parameters import known_parameters
 from stampede.checkout import INFRA
 from stampede.experiment import look
-from stampede.finding import PROBLEM, WARNING, Finding, Wrong
+from stampede.finding import PROBLEM, Finding, Wrong
 from stampede.phrases import counted
 
 # The zones of each region with S3 Express One Zone, of which infra/ takes the first.
@@ -29,13 +25,12 @@ ZONES = INFRA / "express_zones.json"
 
 
 def checks(cells: Sequence[ExpressValues]) -> list[Finding]:
-    """A slice has objects and fits into /tmp, and S3 and Athena refuse nothing. The stack keeps one
-    directory bucket: the provider may fail to empty a full one for the next cell's apply."""
+    """All checks of a plan's cells. A sweep keeps one directory bucket, because the
+    provider may fail to empty a full one for the next cell's apply."""
     each = {
         "zone": _zone,
         "slices": _slices,
         "/tmp": _tmp,
-        "rate": _rate,
         "scan limit": _scan_limit,
     }
     names, why = ("zone_id", "express_bucket_name"), "a sweep keeps one directory bucket"
@@ -76,26 +71,6 @@ def _tmp(cell: ExpressValues) -> Wrong:
     at_once = min(cell["parallel_limit"], slice_objects(cell)[0])
     held_mb = mebibytes(at_once * cell["object_bytes"]) if cell["operation"] == DOWNLOAD else 0
     return fits(cell, "ephemeral_storage_mb", held_mb, "a smaller parallel_limit or object_bytes")
-
-
-def _rate(cell: ExpressValues) -> Wrong:
-    """All functions together stay within the rate that S3 takes for one prefix of a general purpose
-    bucket."""
-    operation, parameters = cell["operation"], known_parameters("express")
-    if operation in QUERIES or cell["storage_class"] != STANDARD:
-        return None
-    takes_per_s = parameters["s3_put_per_s" if operation == UPLOAD else "s3_get_per_s"]
-    asked_per_s = cell["concurrency_value"] * alone(cell).requests_per_s
-    if asked_per_s <= takes_per_s:
-        return None
-    found = (
-        f"{operation}s reach about {asked_per_s:,.0f} requests/s; S3 Standard takes "
-        f"{takes_per_s:,.0f} per prefix and answers SlowDown beyond that"
-    )
-    way_out = (
-        "use a smaller concurrency_value or parallel_limit to measure the class and not this limit"
-    )
-    return WARNING, found, way_out
 
 
 def _scan_limit(cell: ExpressValues) -> Wrong:

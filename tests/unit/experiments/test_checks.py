@@ -31,7 +31,6 @@ def wrong(experiment, *cells):
 LARGE = {"operation": "download", "object_bytes": 100_000_000, "object_count": 1000, "slices": 1}
 QUERY = {"operation": "count", "object_bytes": 2**20}
 OWN = {"existing_bucket": True, "s3_bucket_name": "my-own"}
-BUSY = {"parallel_limit": 64, "concurrency_value": 3, "slices": 1}
 SLICES = {"from_manifest": True}
 MEMORY = {"method": "ranges", "sink": "memory"}
 HUGE = {"object_size_mb": 20_000, "ephemeral_storage_mb": 10_240}
@@ -50,7 +49,6 @@ HUGE = {"object_size_mb": 20_000, "ephemeral_storage_mb": 10_240}
         ("download", HUGE | {"method": "ranges", "sink": "discard"}),
         ("express", QUERY | {"object_count": 20_000}),
         ("express", {"zone_id": "use1-az5", "express_bucket_name": f"{'a' * 47}--use1-az5--x-s3"}),
-        ("express", BUSY | {"storage_class": "express"}),
         ("express", LARGE | {"parallel_limit": 64, "ephemeral_storage_mb": 6168}),
         ("express", LARGE | {"operation": "upload", "parallel_limit": 128}),
     ],
@@ -112,7 +110,6 @@ def test_what_can_work_is_ok(experiment, changes):
             "ephemeral_storage_mb=6168",
         ),
         ("express", LARGE | {"parallel_limit": 128}, "/tmp", PROBLEM, "; use a smaller"),
-        ("express", BUSY, "rate", WARNING, "4,256 requests/s"),
         ("express", QUERY | {"object_count": 20_001}, "scan limit", PROBLEM, "scan_limit_mb=20001"),
         ("filesystem", {"storage": "s3files"}, "storage", PROBLEM, "with_s3files=true"),
         (
