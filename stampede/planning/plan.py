@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -156,52 +156,44 @@ def make_plan(
     seed: int = 1,
     **options: Any,
 ) -> Plan:
-    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the
-    default matrix, and that over `defaults`, `infra_defaults()` (without them what infra/ itself
-    has).
+    """The plan of `experiment` on `target`. The settings `variable=v1,v2` of --set replace values
+    of the default matrix, and those replace `defaults`, which are `infra_defaults()` or, if None,
+    those of infra/ itself.
 
-    Where the matrix has several products of values, a text tells them apart: each keeps the given
-    ones that are among its own, the first also those that are in none, and a product that is left
-    with none is dropped. Numbers are the given ones in every product, but where a product has
-    pinned its own. What stands in two products is one cell.
+    If the matrix has several products of values, a text tells them apart. Each product keeps the
+    texts that it has among its own values, the first one also those that no product has, and a
+    product that keeps none is dropped. Numbers replace the values in all products, but no setting
+    changes a value that a product has pinned. Two equal combinations are one cell.
 
-    What the experiment controls beside a swept variable has its value in every cell, unless it is
-    set.
+    A variable that the experiment controls while another one is swept has its controlled value in
+    every cell, unless it is set.
 
-    Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than
-    MAX_CELLS cells.
+    Raises UsageError for an unknown variable, a value that is given twice or that its rule refuses,
+    or more than MAX_CELLS cells.
     """
-    products, fixed = _with_settings(experiment, experiment.matrices[target], settings)
-    by_name: dict[str, dict[str, Any]] = {}
-    for cell in itertools.chain(*(product.combinations() for product in products)):
-        name = cell_name(cell)
-        if by_name.setdefault(name, cell) != cell:
-            raise UsageError(
-                f"--set: two cells would be named {name}",
-                "rename a file or folder: its name alone counts",
-            )
-    combinations = list(by_name.values())
+    chosen = dict(parse_setting(setting, experiment) for setting in settings)
+    products, fixed = _with_settings(experiment.matrices[target], chosen)
+    combinations = _combinations(products)
+    _refuse_unused(chosen, combinations, fixed)
     if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(
             f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run",
             "sweep fewer values",
         )
-    swept = list(dict.fromkeys(name for product in products for name in product.values))
+    swept = tuple(dict.fromkeys(name for product in products for name in product))
     several = [
-        name
-        for name in products[0].values
-        if len({str(cell.get(name)) for cell in combinations}) > 1
+        name for name in products[0] if len({str(cell.get(name)) for cell in combinations}) > 1
     ]
     defaults = _defaults(experiment, defaults)
     for name in several:
-        controlled = experiment.controlled.get(name, {}).items()
+        controlled = experiment.controlled.get(name, {})
         fixed = {
-            key: value for key, value in controlled if defaults[key] is None and key not in swept
+            key: value
+            for key, value in controlled.items()
+            if defaults[key] is None and key not in swept
         } | fixed
-    messages, warm_up = (
-        options["messages_per_concurrency"],
-        options.get("warm_up_per_concurrency", 0),
-    )
+    messages = options["messages_per_concurrency"]
+    warm_up = options.get("warm_up_per_concurrency", 0)
     cells = []
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
@@ -217,78 +209,75 @@ def make_plan(
             warm_up_messages=at_once * warm_up,
         )
         cells.append(cell)
-    cells = _shuffled(cells, seed)
-    return Plan(
-        experiment.name,
-        target,
-        cells,
-        tuple(swept),
-        tuple(fixed),
-        repeats=repeats,
-        seed=seed,
-        **options,
-    )
+    options |= {"repeats": repeats, "seed": seed}
+    return Plan(experiment.name, target, _shuffled(cells, seed), swept, tuple(fixed), **options)
 
 
-@dataclass(frozen=True)
-class Product:
-    """Every combination of `values`; those of the variables in `pinned` are the only ones that have
-    a meaning here."""
-
-    values: Mapping[str, Sequence[Any]]
-    pinned: Collection[str]
-
-    def combinations(self) -> Iterator[dict[str, Any]]:
-        """Each of them, by variable."""
-        for values in itertools.product(*self.values.values()):
-            yield dict(zip(self.values, values, strict=True))
-
-    def with_(self, name: str, values: Sequence[Any]) -> Product:
-        """The same with other values for a variable, which then stands last, as it was given
-        last."""
-        others = {other: self.values[other] for other in self.values if other != name}
-        return replace(self, values={**others, name: values})
+# The values of each variable, of which every combination is a cell. A value that isn't in a tuple
+# or list is pinned.
+Product = dict[str, Any]
 
 
 def _with_settings(
-    experiment: Experiment, matrix: Matrix, settings: Sequence[str]
+    matrix: Matrix, chosen: Mapping[str, list[Any]]
 ) -> tuple[list[Product], dict[str, Any]]:
-    """The products of a matrix with `settings` over them, and what all cells have the same."""
-    products, fixed = [], dict(matrix.fixed)
-    for also in ({}, *matrix.also):
-        pinned = [name for name, values in also.items() if not isinstance(values, tuple)]
-        products.append(
-            Product({**matrix.swept, **also, **{name: [also[name]] for name in pinned}}, pinned)
-        )
-    new_values = dict(parse_setting(setting, experiment) for setting in settings)
-    for name, values in new_values.items():
+    """The products of a matrix with the `chosen` values, and what all cells have the same."""
+    products = [{**matrix.swept, **also} for also in ({}, *matrix.also)]
+    fixed = dict(matrix.fixed)
+    for name, values in chosen.items():
         fixed.pop(name, None)
-        if len(values) == 1 and not any(name in product.values for product in products):
+        if len(values) == 1 and not any(name in product for product in products):
             fixed[name] = values[0]
         else:
             products = _replaced(products, name, values)
-    for name, values in new_values.items():
-        pinned_values = [product.values[name][0] for product in products if name in product.pinned]
-        if len(pinned_values) == len(products) and not set(map(str, values)) <= set(
-            map(str, pinned_values)
-        ):
-            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned_values))
-            raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
     return products, fixed
 
 
 def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
-    """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
-    own_values = [product.values.get(name, ()) for product in products]
+    """The products with `values` of a variable, which then stands last; `make_plan` has the
+    rule."""
+    others = [{key: product[key] for key in product if key != name} for product in products]
+    own_values = [product.get(name, ()) for product in products]
     if not all(own_values) or not all(isinstance(value, str) for value in values):
         return [
-            product.with_(name, product.values[name] if name in product.pinned else values)
-            for product in products
+            other | {name: values if isinstance(own, tuple | list) else own}
+            for other, own in zip(others, own_values, strict=True)
         ]
     in_none = set(values).difference(*own_values)
     own_values[0] = [*own_values[0], *in_none]
     kept = [[value for value in values if value in own] for own in own_values]
-    return [product.with_(name, own) for product, own in zip(products, kept, strict=True) if own]
+    return [other | {name: own} for other, own in zip(others, kept, strict=True) if own]
+
+
+def _combinations(products: Iterable[Product]) -> list[dict[str, Any]]:
+    """The values of each cell by variable. Raises UsageError where different ones have one name."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for product in products:
+        listed = [own if isinstance(own, tuple | list) else [own] for own in product.values()]
+        for values in itertools.product(*listed):
+            cell = dict(zip(product, values, strict=True))
+            name = cell_name(cell)
+            if by_name.setdefault(name, cell) != cell:
+                raise UsageError(
+                    f"--set: two cells would be named {name}",
+                    "rename a file or folder: its name alone counts",
+                )
+    return list(by_name.values())
+
+
+def _refuse_unused(
+    chosen: Mapping[str, list[Any]],
+    combinations: Sequence[Mapping[str, Any]],
+    fixed: Collection[str],
+) -> None:
+    """Raise UsageError for a value that no cell has, because all have a pinned one."""
+    for name, values in chosen.items():
+        used = {hcl.text_of(cell[name]) for cell in combinations if name in cell}
+        if name not in fixed and not used.issuperset(map(hcl.text_of, values)):
+            raise UsageError(
+                f"--set {name}: is always {' or '.join(sorted(used))} in these cells",
+                "leave it out",
+            )
 
 
 def _cell_values(

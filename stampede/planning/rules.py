@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from experiments import Experiment
-from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong
+from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong, worst
 from stampede.phrases import minutes
 from stampede.planning import access_log
 from stampede.planning.demand import Demand
@@ -93,14 +93,8 @@ def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> 
 
 
 def trigger(cells: Sequence[Demand]) -> Finding:
-    """N is within reach of the trigger, and provisioned pollers fetch about as much as N functions
-    take."""
-    wrong = [
-        found for demand in cells if (found := _out_of_reach(demand.concurrency, demand.pollers))
-    ]
-    return Finding(
-        "trigger", *(min(wrong, key=lambda found: found[0] != PROBLEM) if wrong else (OK,))
-    )
+    """The trigger reaches N, and provisioned pollers fetch about as much as N functions take."""
+    return worst("trigger", _out_of_reach, cells)
 
 
 def fitting_pollers(n: int) -> int:
@@ -108,7 +102,8 @@ def fitting_pollers(n: int) -> int:
     return max(LEAST_POLLERS, -(-n // INVOCATIONS_PER_POLLER))
 
 
-def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
+def _out_of_reach(demand: Demand) -> Wrong:
+    n, pollers = demand.concurrency, demand.pollers
     if pollers is None:
         beyond = (
             f"concurrency_value {n}: an SQS trigger in standard mode reaches "

@@ -42,9 +42,7 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
         raise UsageError(f"--set {name}: {experiment.name} doesn't use it", "leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
-    if len(
-        {value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}
-    ) < len(values):
+    if len(set(map(hcl.text_of, values))) < len(values):
         raise UsageError(
             f"--set {name}: a value is given twice", "use --repeats to run cells again"
         )

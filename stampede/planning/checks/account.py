@@ -159,21 +159,19 @@ def emulator(cells: Sequence[Demand]) -> list[Finding]:
 
 
 def own_object(plan: Plan) -> list[Finding]:
-    """An object of the user's own can be read by these credentials, and is as large as planned;
-    none without one."""
+    """An object of the user's own can be read by these credentials and is as large as planned; no
+    finding without such an object."""
     try:
-        found = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
+        held = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
     except (UsageError, RunError) as error:
         return [Finding("object", PROBLEM, error.found, error.way_out)]
-    if found is None:
+    if held is None:
         return []
     size = EXPERIMENTS[plan.experiment].own_object.size
-    if any(cell.values[size] != found.size_mb for cell in plan.cells):
-        way_out = f"start a new run with --set {size}={found.size_mb}, or put the object back"
-        return [
-            Finding("object", PROBLEM, f"{found.words}, has another {size} than planned", way_out)
-        ]
-    return [Finding("object", OK, found.words)]
+    if all(cell.values[size] == held.size_mb for cell in plan.cells):
+        return [Finding("object", OK, held.words)]
+    way_out = f"start a new run with --set {size}={held.size_mb}, or put the object back"
+    return [Finding("object", PROBLEM, f"{held.words}, has another {size} than planned", way_out)]
 
 
 def _client(target: Target, service: str) -> Any:
