@@ -1,4 +1,4 @@
-"""The experiments: one file each, the whole of what makes it that experiment."""
+"""The experiments, each with a package of its own that declares it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,8 +22,8 @@ __all__ = ["EXPERIMENTS", "Axis", "Experiment", "Matrix", "of_run", "use_the_wri
 
 
 def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experiment:
-    """The experiment that `manifest`, the run.json at `path`, is of. Raises UsageError for one that
-    isn't there."""
+    """The experiment of `manifest`, the run.json at `path`. Raises UsageError for an unknown
+    experiment."""
     name = str(manifest.get("experiment") or DOWNLOAD.name)  # of a run.json that is torn
     if name not in EXPERIMENTS:
         raise UsageError(
@@ -34,7 +34,7 @@ def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experi
 
 
 def use_the_writer(manifest: Mapping[str, Any]) -> str:
-    """The way out of a run that another version of Stampede wrote."""
+    """What to do with a run that another version of Stampede wrote."""
     return (
         "use the version that wrote it "
         f"({manifest.get('stampede_version', 'not named in the file')})"

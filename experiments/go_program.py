@@ -1,4 +1,4 @@
-"""The Go program in functions/transfer, as several experiments run it: whether it is built."""
+"""Whether the Go program in functions/transfer, which several experiments run, is built."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ BUILT = "functions/transfer/build/{architecture}/bootstrap"
 
 
 def of_this_machine() -> str:
-    """The processor that the embedded AWS runs functions on, x86_64 or arm64: their program has to
-    be built for it."""
+    """This machine's processor, x86_64 or arm64, for which programs of the embedded AWS's functions
+    must be built."""
     return "arm64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
 
 
 def missing(architecture: str) -> Wrong:
-    """What is wrong where `make functions` hasn't built it for x86_64 or arm64."""
+    """The problem if `make functions` hasn't built it for `architecture` (x86_64 or arm64)."""
     path = BUILT.format(architecture=architecture)
     return None if (ROOT / path).is_file() else (PROBLEM, f"{path} isn't built", BUILD)
 

@@ -1,5 +1,4 @@
-"""The objects that functions read: a key, a size, and bytes that are incompressible and the same on
-any machine.
+"""The objects that functions read. Their bytes are incompressible and the same on any machine.
 
 Part i of seed s is SHAKE-128 (FIPS 202) of the text "stampede/<s>/<i>", so parts can be made in
 parallel and in any order, and nothing between the function and S3 can compress them.
@@ -20,13 +19,13 @@ LEAST_MULTIPART_BYTES = MEBIBYTE
 
 
 def put_requests(size_bytes: int) -> int:
-    """Requests that put an object: its parts, and one each to look for leftovers, to begin and to
+    """Requests that put an object: one for each part, and three to look for leftovers, begin and
     end."""
     return 1 if size_bytes < LEAST_MULTIPART_BYTES else part_count(size_bytes) + 3
 
 
 def pages(keys: int) -> int:
-    """The requests that list or delete so many objects."""
+    """Requests that list or delete this many objects."""
     return max(1, -(-keys // KEYS_A_PAGE))
 
 

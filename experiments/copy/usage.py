@@ -1,6 +1,6 @@
-"""What server-side copies take: requests, KMS calls, and the hours of the hosts that ask for them.
+"""What server-side copies use: requests, KMS calls and hours of hosts.
 
-`usage` is of a cell whose workers are functions, `host_usage` of one whose workers are EC2 hosts.
+`usage` is for cells that run in functions, `host_usage` for cells that run on EC2 hosts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from experiments.parameters import known_parameters
 from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 
-# What `stampede dataset` copies in parallel.
+# Parallel copies of `stampede dataset`.
 COPIES_AT_ONCE = 32
 ROW_BYTES = 90  # of a manifest
 # One at the source and one at the destination (S3 User Guide, "Logging requests with server access
@@ -30,9 +30,8 @@ PROCESS_MB, PROCESS_MB_PER_CALL = 20, 0.03
 # S3 User Guide, "Reducing the cost of SSE-KMS with Amazon S3 Bucket Keys": up to 99 % fewer calls
 # of KMS; in the example that AWS published (aws-samples/s3-bucketkey-poc) 97.3 %.
 KMS_CALLS_WITH_BUCKET_KEY = KMS_CALLS_PER_COPY * 0.027
-# infra/copy_host.tf: sqs, logs, ssm and ssmmessages, in one subnet beside the free gateway to S3;
-# and a host's disk. Nobody has put this up on AWS yet: the time of endpoints and of an instance's
-# start are guesses.
+# infra/copy_host.tf: endpoints for sqs, logs, ssm and ssmmessages in one subnet, and a host's disk.
+# The times to create the endpoints and to start an instance are guesses.
 INTERFACE_ENDPOINTS, DISK_GB = 4, 8
 HOST_STACK_S, HOST_START_S = 420, 90
 

@@ -1,5 +1,5 @@
-"""What one host's share of the copies does, in quantities: by our Go program, and by the programs
-of the published tables, which took a process for each call at once."""
+"""One host's share of the copies in the words of the model, by our Go program and by the published
+programs, which used a process for each parallel call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BOTO3, AWS_CLI = "boto3", "aws_cli"
 
 
 def work(values: HostValues, parameters: Parameters) -> Work:
-    """A host's share of all slices by our Go program."""
+    """A host's share of all slices, by our Go program."""
     objects = values["object_count"] / max(1, values["concurrency_value"])
     copying = replace(
         copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]),
@@ -32,11 +32,11 @@ def work(values: HostValues, parameters: Parameters) -> Work:
 
 
 def published(values: HostValues, parameters: Parameters, program: str = BOTO3) -> Work:
-    """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for
-    each object.
+    """One published run on one host: `parallel_limit` processes of boto3, or a process of the AWS
+    CLI for each object.
 
-    A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes
-    no more have a call under way than S3 takes; the others pause before they try again.
+    A process waits for a processor and for S3, so a call takes both times. No more processes have a
+    call under way than S3 takes; the others pause before the next attempt.
     """
     processors, cpu_s = vcpus(values["instance_type"]), parameters[f"{program}_call_cpu_s"]
     copying = copies(values, parameters, values["object_count"], call_cpu_s=cpu_s)
@@ -58,8 +58,8 @@ def vcpus(instance_type: str) -> int:
 
 
 def _rate(values: HostValues, parameters: Parameters) -> str:
-    """What a copy counts against: without bucket keys every copy asks KMS, where that takes less
-    than S3."""
+    """The rate limit that applies to a copy: without bucket keys that of KMS, if it is lower than
+    that of S3."""
     if (
         not values["bucket_key"]
         and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]

@@ -1,8 +1,7 @@
-"""Checks of how a plan downloads: sinks that the methods have, what has to be built for them,
-memory and /tmp.
+"""Checks of how a plan downloads: sinks of the methods, what must be built for them, memory, /tmp.
 
-Terraform refuses most of this too, but only when it comes to the cell; that may be the last of
-many.
+Terraform refuses most of this too, but only when it comes to the cell, perhaps the last of many.
+Each check looks at the values of one cell.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from stampede.experiment import look
 from stampede.finding import BUILD, PROBLEM, WARNING, Finding, Wrong
 from stampede.variable_rules import RULES
 
-# Every method writes a file but those that can also throw the bytes away or keep them.
+# Some methods only write a file; the others can also discard the bytes or keep them in memory.
 SINKS = {
     method: ("tmp",) if method in RULES["sink"].shared["methods_to_tmp"] else RULES["sink"].choices
     for method in RULES["method"].choices
@@ -50,8 +49,8 @@ def checks(cells: Sequence[DownloadValues]) -> list[Finding]:
 
 
 def _own_object(cell: DownloadValues) -> Wrong:
-    """An object of the user's own is in a named bucket, whose access logs stay as they are; what is
-    about such an object comes with one."""
+    """An object of the user's own is in a named bucket, whose access logs stay as they are.
+    Variables about such an object aren't set without one."""
     if not is_read(cell):
         for name in ("requester_pays", "object_kms_key_arn"):
             if cell[name]:
@@ -67,7 +66,7 @@ def _own_object(cell: DownloadValues) -> Wrong:
 
 
 def _method(cell: DownloadValues) -> Wrong:
-    """The method has the sink and, on AWS's Common Runtime, memory; what it needs is built."""
+    """The method supports the sink, what it needs is built, and crt has enough memory."""
     name, sink, has_mb = cell["method"], cell["sink"], cell["memory_size"]
     if sink not in SINKS[name]:
         way_out = f"use --set sink={' or '.join(SINKS[name])}, or leave it out"

@@ -1,4 +1,4 @@
-"""What a download takes: requests, memory, the object that all functions download."""
+"""What a download uses: requests, memory, and the object that all functions download."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stampede.experiment import Usage, Use, Values
 
 
 class DownloadValues(Values):
-    """The variables and keys of the work order that the download knows a cell by."""
+    """The variables and keys of the work order that the download reads."""
 
     object_size_mb: int
     region: str
@@ -25,10 +25,10 @@ class DownloadValues(Values):
     range_part_mb: int
 
 
-# What a function of the embedded AWS takes besides the object: the proportional set size
-# (/proc/*/smaps_rollup) of the largest of 20 processes at work on an object of 1 MiB, rounded up
-# [tried, x86_64]. It differs by machine: of 500 of go_stream the largest had 2.9 MB on one, 5.8
-# with the object on another.
+# Memory of a function of the embedded AWS besides the object: the proportional set size
+# (/proc/*/smaps_rollup) of the largest of 20 processes that work on an object of 1 MiB, rounded up
+# [tried, x86_64]. It differs by machine: the largest of 500 go_stream processes had 2.9 MB on one,
+# and 5.8 MB with the object on another.
 PROCESS_MB = {
     "download_file": 44,
     "crt": 44,
@@ -57,7 +57,7 @@ def usage(values: DownloadValues) -> Usage:
 
 
 def _put_and_stored(object_mb: int) -> tuple[Use, ...]:
-    """What it takes to put the object and keep it; the user's own is there already."""
+    """Putting the object and storing it; the user's own is there already."""
     puts = put_requests(object_mb * MEBIBYTE)
     return (
         Use("S3", "PUT of the object's parts", "s3_put", once=puts),
@@ -66,8 +66,7 @@ def _put_and_stored(object_mb: int) -> tuple[Use, ...]:
 
 
 def requests(object_mb: int, values: DownloadValues) -> int:
-    """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no
-    HEAD."""
+    """S3 requests of one download; only `download_file` makes a HEAD."""
     if values["method"] == "download_file":
         return HEADS + parts(object_mb)
     if values["method"].endswith("stream"):

@@ -1,5 +1,4 @@
-"""What puts, reads and queries of the two storage classes take: seconds, requests, bytes, what is
-kept.
+"""What uploads, downloads and queries of the two storage classes use: seconds, requests, bytes.
 
 S3 Standard bills requests and storage, S3 Express One Zone also every byte that is written or read.
 """
@@ -31,10 +30,9 @@ BYTES_IN_A_TB = 2**40
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
 # A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide).
 SUBNET_S = 1200
-# The embedded AWS on a machine of two cores: puts of small objects, and what its Athena takes
-# [tried].
+# The embedded AWS on two cores: puts of small objects per second, and Athena's memory [tried].
 LOCAL_CALLS_PER_S, LOCAL_QUERY_MB = 400, 200
-# The Go program as the copies measured it, and what a request's buffers take at most.
+# The Go program as measured for the copies, and the most that a request's buffers take.
 PROCESS_MB, PROCESS_MB_PER_REQUEST = 20, 0.2
 
 
@@ -63,8 +61,7 @@ BILLED = {
 
 
 def usage(values: ExpressValues) -> Usage:
-    """The needs of a cell. One message is a slice of a set of objects, or a query over all of
-    it."""
+    """The needs of a cell. A message is a slice of a set of objects, or a query over the set."""
     if values["operation"] in QUERIES:
         return _query(values)
     largest, mean = slice_objects(values)
@@ -113,8 +110,8 @@ def _query(values: ExpressValues) -> Usage:
 
 
 def _usage(values: ExpressValues, operation: tuple[Use, ...], **own: Any) -> Usage:
-    """The needs of a cell whose messages use what `operation` says; `own` are those of a slice or
-    of a query."""
+    """The needs of a cell whose messages use `operation`; `own` are those of a slice or a
+    query."""
     seeding_s, network, is_in_subnet = {}, (), values["placement"] == "same_zone"
     if values["operation"] != UPLOAD:
         seeding_s = {
@@ -138,15 +135,15 @@ def _usage(values: ExpressValues, operation: tuple[Use, ...], **own: Any) -> Usa
 
 
 def _seeding_s(values: ExpressValues) -> float:
-    """Seconds in which the seeding function puts a set on AWS."""
+    """Seconds that the seeding function takes to put a set on AWS."""
     seeding = {"operation": UPLOAD, "parallel_limit": SEEDING_AT_ONCE, "slices": 1}
     return alone(values | seeding).mean_s
 
 
 def _kept(values: ExpressValues) -> tuple[Use, ...]:
-    """A set of objects is stored by the seeding function unless the cell uploads it, and kept while
-    a stack is up. To find what is missing before a cell reads the set, each part of the seeding
-    lists all its keys; they are listed again when it is removed. Deletions are free."""
+    """Storing a set of objects while the stack is up. The seeding function puts it unless the cell
+    uploads it; each part of the seeding lists all keys to find what is missing. They are listed
+    again when the set is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
     billing, parts = _billing(values), -(-count // seeding_step(values["object_bytes"]))
     is_seeded = values["operation"] != UPLOAD

@@ -1,5 +1,4 @@
-"""What a copy takes: requests, bytes of EFS; and the data set, one large file and many small
-ones."""
+"""The data set, a large file and many small ones, and what a copy uses: requests, bytes of EFS."""
 
 from __future__ import annotations
 
@@ -22,20 +21,20 @@ from stampede.finding import PROBLEM, Finding, Wrong
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
 # Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens
-# of minutes at `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no
-# run on AWS stands behind it.
+# of minutes at `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC").
+# Not tried on AWS.
 STACK_S = 240 + 1200
-# A function's process, as measured for the download's download_file.
+# A function's process, as measured for the download experiment's download_file.
 PROCESS_MB = 44
-# As published: 30 threads, of which the SDK's ten connections were in effect.
+# As published: 30 threads share the SDK's ten connections.
 THREADS, CONNECTIONS = 30, 10
-# The function's rule for either (functions/filesystem/copy_order.py).
+# The function's rule for both (functions/filesystem/copy_order.py).
 THREADS_ALLOWED = range(1, 256 + 1)
 DATASETS = ("large", "small")
 
 
 class FilesystemValues(Values):
-    """The variables and keys of the work order that the experiment knows a cell by."""
+    """The variables and keys of the work order that the experiment reads."""
 
     storage: str
     throughput_mode: str
@@ -120,7 +119,7 @@ def _tmp(cell: FilesystemValues) -> Wrong:
 
 @cache
 def small_files(files: int) -> Sequence[DataObject]:
-    """So many small files, as objects of S3. The model asks for them with every set of
+    """The small files as S3 objects; cached, as the model asks for them with every set of
     parameters."""
     return tuple(
         DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)])
@@ -129,5 +128,5 @@ def small_files(files: int) -> Sequence[DataObject]:
 
 
 def is_mounted(values: FilesystemValues) -> bool:
-    """Whether the storage is mounted, and not asked by requests."""
+    """Whether the storage is mounted, and not read by requests."""
     return values["storage"] in ("efs", "s3files")

@@ -1,5 +1,5 @@
 """Checks of the user's package before anything is applied: what Lambda would refuse only when it is
-deployed or run, and what the embedded AWS can't run. The policy file is left to Terraform's plan.
+deployed or run, and what the embedded AWS can't run. Terraform's plan checks policy_file.
 
 Each check looks at the values of one cell.
 """
@@ -21,25 +21,24 @@ from stampede.experiment import look
 from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong, worst
 from stampede.variable_rules import RULES
 
-# Of a package with its layers unpacked, and of one that is uploaded as a zip, and not taken from S3
-# (Lambda quotas).
+# Lambda's quotas of a package: unpacked with its layers, and as a zip that is uploaded directly.
 MOST_BYTES, MOST_ZIPPED_BYTES = 250 * 2**20, 50 * 2**20
-# "For most standard queues" approximately, and AWS raises it on request (SQS developer guide,
-# "Standard queue quotas").
+# Approximately, for most standard queues; AWS raises it on request (SQS developer guide, "Standard
+# queue quotas").
 MOST_IN_FLIGHT = 120_000
 PROVIDED = "provided.al2023"
 AWS_ALONE = "use --target aws"
 HANDLER, ARCHIVE = RULES["handler"].shared, RULES["package"].shared["archive_matches"]
-# How the name of a container image ends, or where its registry is; AWS's base images have the code
-# in that folder.
+# The registry, digest or tag in the name of a container image. AWS's base images have the code in
+# /var/task.
 IMAGE = r"\.dkr\.ecr\.|@sha256:|:[\w.-]+$"
 NO_IMAGES = "a container image isn't measured as it is"
 CODE_OF_IMAGE = (
     "take the code out by `docker cp $(docker create IMAGE):/var/task task`, and use --set "
     "package=task"
 )
-# The file of a handler, from its stem: what a library may bring counts too, and a module of Python
-# may be compiled. .NET compiled ahead of time is a bootstrap.
+# The files that a handler may be in, by its stem: a library may bring it, a Python module may be
+# compiled, and .NET compiled ahead of time is a bootstrap.
 HANDLER_FILES = {
     "python": r"{}(/__init__\.py|\.pyc?|\..*\.?so)",
     "nodejs": r"{}(\.[mc]?js)?|node_modules/{}.*",
@@ -53,15 +52,14 @@ OF_PACKAGE = ("package", "handler", "runtime", "architecture")
 
 def checks(cells: Sequence[FunctionValues]) -> list[Finding]:
     """All checks of the variables of a plan's cells."""
-    # Our Go program measures all of them.
+    # Our Go program, the proxy, measures all of them.
     program = go_program.check({cell["architecture"] for cell in cells})
     batch = worst("batch", _in_flight, cells)
     return [worst("package", _package, _different(cells)), program, batch]
 
 
 def local_checks(cells: Sequence[FunctionValues]) -> list[Finding]:
-    """What the embedded AWS can't run: it starts a package with the Python of this machine, on its
-    processor."""
+    """What the embedded AWS can't run: it uses the Python and the processor of this machine."""
     findings = [
         *look({"package": _local_library, "runtime": _local_runtime}, _different(cells)),
         *look({"layers": _no_layers, "network": _no_subnets, "batch": _no_window}, cells),
@@ -75,7 +73,7 @@ def _different(cells: Sequence[FunctionValues]) -> list[FunctionValues]:
 
 
 def _in_flight(cell: FunctionValues) -> Wrong:
-    """N functions with a full batch each hold no more messages than a queue lets out."""
+    """N functions with full batches hold no more messages than a queue can have in flight."""
     held = cell["concurrency_value"] * cell["batch_size"]
     if held <= MOST_IN_FLIGHT:
         return None
@@ -149,7 +147,7 @@ def _path(cell: FunctionValues) -> Path:
 
 
 def _package(cell: FunctionValues) -> Wrong:
-    """The package is there, and Lambda takes it and finds in it what it starts."""
+    """The package is there, and Lambda accepts it and can start it."""
     path = _path(cell)
     if not path.exists() and re.search(IMAGE, str(path)):
         return PROBLEM, f"{path.name}: {NO_IMAGES}", CODE_OF_IMAGE
@@ -169,7 +167,7 @@ def _package(cell: FunctionValues) -> Wrong:
 
 
 def _contents(package: Package, cell: FunctionValues) -> Wrong:
-    """Lambda gets all files of the package, takes as many bytes, and has the processor for it."""
+    """Lambda gets all files as they are, and accepts their size and processor."""
     name, unpacked, architecture = package.path.name, package.unpacked_bytes, cell["architecture"]
     if odd := package.odd:
         # Terraform's archive_file keeps links to files as links, which lead nowhere in Lambda.
@@ -222,8 +220,8 @@ def _entry_point(package: Package, cell: FunctionValues) -> Wrong:
 
 
 def _missing_handler(package: Package, handler: str, language: str) -> str:
-    """What a package lacks of its handler, in words; empty if nothing. Only Python's files are
-    looked into."""
+    """What a package lacks of its handler, in words; empty if nothing. Only Python files are
+    read."""
     if language in ("java", "dotnet"):  # Class::method
         stem = handler.partition("::")[0]
     elif language == "python":
