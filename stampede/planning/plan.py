@@ -1,5 +1,5 @@
-"""A sweep's plan: which cells, in which order, with how many messages. Pure: the same options give
-the same plan."""
+"""A sweep's plan: its cells, their order and their messages. The same options give the same
+plan."""
 
 from __future__ import annotations
 
@@ -27,18 +27,17 @@ from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
-# What an interval over rounds needs: MINIMUM_ROUNDS of report/intervals.py. With more of them N
-# functions would be busy for less of the time.
+# An interval over rounds needs MINIMUM_ROUNDS of report/intervals.py. With more rounds N functions
+# are busy for less of the time.
 USUAL_ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the
-    same.
+    """Everything that decides what a sweep does, stored in run.json for `--resume`.
 
-    `cells` are in the order in which they run. `swept` are the variables that name them, and
-    `fixed` those that the matrix or --set gives all of them one value.
+    `cells` are in the order in which they run. `swept` are the variables that name them, `fixed`
+    those to which the matrix or --set gives one value in all cells.
     """
 
     experiment: str
@@ -53,12 +52,11 @@ class Plan:
     start_barrier_s: float | None = None
 
     def stacks(self) -> list[list[Cell]]:
-        """The cells, together what shares a stack: those of one repeat that differ only in their
-        work orders."""
+        """The cells of each stack, which are of one repeat and differ only in their work orders."""
         return [list(cells) for _, cells in itertools.groupby(self.cells, lambda cell: cell.block)]
 
     def blocks(self) -> list[list[Cell]]:
-        """The cells, together what runs interleaved: the cells of a stack, or a cell alone."""
+        """The cells that run interleaved: all cells of a stack, or a single cell."""
         blocks: list[list[Cell]] = []
         for stack in self.stacks():
             blocks += [stack] if stack[0].rounds > 1 else [[cell] for cell in stack]
@@ -72,8 +70,8 @@ class Plan:
         return order
 
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """The Terraform variables of a cell: those that the plan is about, and those that Terraform
-        would set otherwise; `defaults` are `infra_defaults()`. What only null stands for is
+        """The Terraform variables of a cell: those that the plan names, and those that differ from
+        `defaults`, which are `infra_defaults()`. A value that can only be written as null is
         null."""
         named, unused = (
             ("experiment", *self.fixed, *self.swept),
@@ -91,7 +89,7 @@ class Plan:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as it stands in run.json, beside its experiment and its cells."""
+        """The plan for run.json, without its experiment and cells, which stand next to it."""
         stored = asdict(replace(self, cells=()))
         return {
             name: value for name, value in stored.items() if name not in ("experiment", "cells")
@@ -99,7 +97,7 @@ class Plan:
 
     @classmethod
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
-        """The plan of a run.json. Raises ValueError where a part is missing or can't be right."""
+        """The plan in a run.json. Raises ValueError if a part is missing or invalid."""
         experiment = of_run(manifest)
         stored = typed(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
@@ -121,7 +119,7 @@ def _only_null_means(name: str, value: Any) -> bool:
 
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:
-    """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
+    """A stored cell, with defaults for variables that are newer. Raises ValueError."""
     try:
         return replace(cell, values=_checked(experiment, {**_defaults(experiment), **cell.values}))
     except UsageError as error:
@@ -129,8 +127,8 @@ def _read_again(cell: Cell, experiment: Experiment) -> Cell:
 
 
 def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`complete` values. Raises UsageError for one that its rule refuses."""
-    for name, axis in experiment.order_axes.items():  # before defaults are made of them
+    """`complete` values. Raises UsageError for a value that its rule refuses."""
+    for name, axis in experiment.order_axes.items():  # before defaults are derived from them
         value = values.get(name) or None  # 0 is none
         if value is not None and not axis.takes(value):
             raise UsageError(f"{name}: must be {axis.rule}, got {value!r}")
@@ -140,7 +138,7 @@ def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Those of the variables that the experiment has, without others those of infra/."""
+    """The defaults of the experiment's variables; if `defaults` is None, those of infra/."""
     if defaults is None:
         defaults = {name: rule.default for name, rule in RULES.items()}
     return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
@@ -283,7 +281,7 @@ def _refuse_unused(
 def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All values of a cell of which `own` are set. Raises UsageError for one that its rule
+    """All values of a cell in which `own` are set. Raises UsageError for a value that its rule
     refuses."""
     values = {**own, **rest(experiment, target, own)}
     paths = {
@@ -295,8 +293,8 @@ def _cell_values(
 
 
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the
-    axes of the work order that have none there their default."""
+    """The values that nobody set in a cell with these `values`: those that the matrix of `target`
+    derives, and the defaults of the other axes of the work order."""
     rest_values: dict[str, Any] = {}
     for name, of_others in sorted(experiment.matrices[target].rest.items()):
         if values.get(name) is None:
@@ -308,7 +306,7 @@ def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` as Terraform converts them, and what is null at its default."""
+    """`values` as Terraform converts them, with defaults in place of null."""
     whole = {
         name: RULES[name].typed(value) if name in RULES else value for name, value in values.items()
     }
@@ -318,8 +316,8 @@ def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
     before: list[Any] = []
     for axis in experiment.axes:
         default = axis.default_of(before)
-        # What only null stands for is no choice: a mounted folder is copied from, whatever way was
-        # set.
+        # A default that can only be written as null leaves no choice: a mounted folder is copied,
+        # whatever method was set.
         if axis.variable and (
             whole.get(axis.variable) is None or _only_null_means(axis.variable, default)
         ):
@@ -329,8 +327,8 @@ def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
-    """The cells in the order in which they run: those that share a stack together, stacks and the
-    cells of each shuffled by `seed`, so that drift doesn't look like N."""
+    """The cells in the order in which they run. Cells of a stack stay together; stacks, and the
+    cells of each, are shuffled by `seed`, so that drift doesn't look like an effect of N."""
     stacks: dict[str, list[Cell]] = {}
     for cell in cells:
         stacks.setdefault(json.dumps([cell.repeat, _of_stack(cell)], sort_keys=True), []).append(
@@ -346,11 +344,11 @@ def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
 
 
 def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
-    """`plan` with the rounds of each cell that shares its stack: `asked`, or else as many as it has
-    messages where N is 1, and USUAL_ROUNDS. No share is smaller than N, or N functions would never
-    run at once.
+    """`plan` with rounds for the cells that share a stack: `asked`, or by default one for each
+    message if N is 1, else USUAL_ROUNDS. A round has at least N messages, or N functions would
+    never run at once.
 
-    Raises UsageError where rounds are asked for and no cell can be interleaved.
+    Raises UsageError if rounds are asked for and no cells can be interleaved.
     """
     experiment = EXPERIMENTS[plan.experiment]
     cells: list[Cell] = []
@@ -358,8 +356,7 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
         most = min(cell.invocations // cell.n for cell in stack)
         usual = most if stack[0].n == 1 else USUAL_ROUNDS
         rounds = max(1, min(usual if asked is None else asked, most))
-        # Emptying the destination before a cell's flood would take from under it what another cell
-        # copies.
+        # A cell that empties the destination before its flood would delete another cell's copies.
         is_apart = len(stack) == 1 or any(experiment.preparation(cell.values) for cell in stack)
         cells += [replace(cell, rounds=1 if is_apart else rounds) for cell in stack]
     if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
@@ -372,11 +369,11 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
 
 
 def share_of_round(count: int, rounds: int, number: int) -> range:
-    """Which of `count` messages, from 0, a cell sends in its round `number` (from 1): shares differ
-    by one at most."""
+    """The messages, of `count` from 0, that a cell sends in its round `number` (from 1). Rounds
+    differ by one message at most."""
     return range(count * (number - 1) // rounds, count * number // rounds)
 
 
 def resume_command(plan: Plan, run: str) -> str:
-    """The command that goes on with a run of `plan`; `run` is its id as an argument."""
+    """The command that resumes a run of `plan`; `run` is its ID as an argument."""
     return f"stampede sweep {plan.experiment} --target {plan.target} --resume {run}"
