@@ -22,8 +22,7 @@ __all__ = ["EXPERIMENTS", "Axis", "Experiment", "Matrix", "of_run", "use_the_wri
 
 
 def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experiment:
-    """The experiment of `manifest`, the run.json at `path`. Raises UsageError for an unknown
-    experiment."""
+    """The experiment of `manifest`, the run.json at `path`. Raises UsageError if unknown."""
     name = str(manifest.get("experiment") or DOWNLOAD.name)  # of a run.json that is torn
     if name not in EXPERIMENTS:
         raise UsageError(

@@ -19,8 +19,7 @@ LEAST_MULTIPART_BYTES = MEBIBYTE
 
 
 def put_requests(size_bytes: int) -> int:
-    """Requests that put an object: one for each part, and three to look for leftovers, begin and
-    end."""
+    """Requests that put an object: its parts, and three to look for leftovers, begin and end."""
     return 1 if size_bytes < LEAST_MULTIPART_BYTES else part_count(size_bytes) + 3
 
 

@@ -46,8 +46,7 @@ class Package:
 
     @classmethod
     def at(cls, path: Path) -> Package:
-        """The package in a folder or a zip. Raises OSError or one of DAMAGED if it can't be
-        read."""
+        """The package in a folder or a zip. Raises OSError or one of DAMAGED."""
         entries = tuple(_in_folder(path) if path.is_dir() else _in_zip(zipfile.ZipFile(path)))
         return cls(
             path, entries, {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)}

@@ -39,8 +39,7 @@ def later_read(values: FilesystemValues) -> str:
 
 
 def _large_cell(row: Mapping[str, str]) -> dict[str, Any]:
-    """EFS at 3008 MB was mostly the page cache; the published mean without it counts as first
-    reads."""
+    """EFS at 3008 MB was mostly the page cache; the mean without it counts as first reads."""
     if row["source"] == "efs_uncached":
         return {"storage": "efs", "read": "first"}
     from_cache = row["source"] == "efs" and row["memory_size_mb"] == "3008"

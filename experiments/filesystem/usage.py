@@ -119,8 +119,7 @@ def _tmp(cell: FilesystemValues) -> Wrong:
 
 @cache
 def small_files(files: int) -> Sequence[DataObject]:
-    """The small files as S3 objects; cached, as the model asks for them with every set of
-    parameters."""
+    """The small files as S3 objects; the model asks for them with every set of parameters."""
     return tuple(
         DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)])
         for index in range(files)

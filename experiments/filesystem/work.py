@@ -1,5 +1,4 @@
-"""One copy of a data set in the words of the model: from S3 by boto3, or from a mount by one
-thread."""
+"""One copy of a data set in the words of the model: by boto3, or from a mount by one thread."""
 
 from __future__ import annotations
 

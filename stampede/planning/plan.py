@@ -1,5 +1,4 @@
-"""A sweep's plan: its cells, their order and their messages. The same options give the same
-plan."""
+"""A sweep's plan: its cells, their order and messages. The same options give the same plan."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ class Plan:
 
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """The Terraform variables of a cell: those that the plan names, and those that differ from
-        `defaults`, which are `infra_defaults()`. A value that can only be written as null is
-        null."""
+        `defaults` (`infra_defaults()`). A value that only null stands for is null."""
         named, unused = (
             ("experiment", *self.fixed, *self.swept),
             EXPERIMENTS[self.experiment].unused,
@@ -232,8 +230,7 @@ def _with_settings(
 
 
 def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
-    """The products with `values` of a variable, which then stands last; `make_plan` has the
-    rule."""
+    """The products with `values` of a variable, now the last, by `make_plan`'s rule."""
     others = [{key: product[key] for key in product if key != name} for product in products]
     own_values = [product.get(name, ()) for product in products]
     if not all(own_values) or not all(isinstance(value, str) for value in values):
@@ -281,8 +278,7 @@ def _refuse_unused(
 def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All values of a cell in which `own` are set. Raises UsageError for a value that its rule
-    refuses."""
+    """All values of a cell with `own`. Raises UsageError for a value that its rule refuses."""
     values = {**own, **rest(experiment, target, own)}
     paths = {
         name: str(absolute_path(values[name]))

@@ -81,8 +81,7 @@ NOTHING = Given()
 
 @dataclass(frozen=True)
 class CellWork:
-    """The work of a message in a cell with these `values` (JSON), comparable so that answers can be
-    cached."""
+    """The work of a message in a cell with these `values` (JSON), comparable for the cache."""
 
     work: Callable[[Any, Parameters], Work]
     values: str
@@ -217,8 +216,7 @@ def predictions(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> dict
 
 
 def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], str]:
-    """The `predictions` of a sweep, or none and the reason in words. Nothing is predicted for this
-    machine."""
+    """The `predictions` of a sweep, or none and why. Nothing is predicted for this machine."""
     if plan.target == "local":
         return {}, ""
     try:
@@ -335,8 +333,7 @@ def _working_s(question: Question) -> float:
 
 
 def _longest_s(question: Question) -> float:
-    """Seconds of the slowest message without a time limit, with the time before those of its record
-    begin."""
+    """Seconds of the slowest message without a time limit, from before its record begins."""
     if expected(question).course.failed_attempts:
         question = question.varied(timeout_s=math.inf)
     flood = expected(question)

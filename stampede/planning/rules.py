@@ -43,8 +43,7 @@ LOGS_BEGIN_S = 20 * 60
 def check(
     cells: Sequence[Demand], experiment: Experiment, target: str, run_s: float = math.inf
 ) -> list[Finding]:
-    """All checks of the matrix, for a run of `run_s` seconds: the experiment's own and the general
-    ones."""
+    """All checks, the experiment's own and the general ones, for a run of `run_s` seconds."""
     values = [demand.cell.values for demand in cells]
     findings = list(experiment.checks(values))
     if target == "local" and not any(finding.status == PROBLEM for finding in findings):

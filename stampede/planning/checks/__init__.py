@@ -82,8 +82,7 @@ def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
 
 
 def free_stack(option: str) -> Finding:
-    """No other flood, drain or sweep uses the stack of --target `option`; locally none is
-    applied."""
+    """Nothing else uses the stack of --target `option`, and locally none is applied."""
     if (other := holder(option)) is not None:
         return Finding("stack", PROBLEM, other, WAIT)
     # On AWS the checks of the account find a stack.

@@ -79,8 +79,7 @@ OTHER_ENDPOINT = "use an endpoint that has it, AWS itself, or --target local"
 
 
 def check(cells: Sequence[Demand], experiment: Experiment, run_s: float) -> list[Finding]:
-    """The checks of the account for a run of `run_s` seconds; only the first if the credentials are
-    wrong."""
+    """The checks of the account for a run of `run_s` seconds; wrong credentials end them."""
     values, on_hosts = cells[0].cell.values, cells[0].usage.on_hosts
     target, prefix = targets.configured({"region": str(values["region"])}), f"{values['prefix']}-"
     findings = [credentials(target)]

@@ -114,8 +114,7 @@ def _to_build(name: str, found: str) -> Finding:
 
 
 def local_memory(cells: Sequence[Demand], available_mb: float) -> Finding:
-    """Memory for the data set, the emulator and N processes, each of which may hold what it
-    moves."""
+    """Memory for the data set, the emulator and N processes with what they may hold."""
     least = max(local_mb(cell, copies=0) for cell in cells)
     most = max(local_mb(cell, copies=cell.concurrency) for cell in cells)
     if available_mb >= most:
@@ -129,8 +128,7 @@ def local_memory(cells: Sequence[Demand], available_mb: float) -> Finding:
 
 
 def local_mb(cell: Demand, *, copies: int) -> int:
-    """Memory of the emulator with the data set, the cell's functions, and what `copies` of them
-    hold."""
+    """Memory of the emulator, the data set, the functions, and what `copies` of them hold."""
     usage = cell.usage
     held_mb = usage.data_mb + usage.emulator_mb + copies * _held_mb(cell)
     return EMULATOR_MB + cell.concurrency * usage.process_mb + held_mb
