@@ -32,6 +32,7 @@ LARGE = {"operation": "download", "object_bytes": 100_000_000, "object_count": 1
 QUERY = {"operation": "count", "object_bytes": 2**20}
 OWN = {"existing_bucket": True, "s3_bucket_name": "my-own"}
 SLICES = {"from_manifest": True}
+CRT = {"method": "crt", "architecture": "arm64"}
 MEMORY = {"method": "ranges", "sink": "memory"}
 HUGE = {"object_size_mb": 20_000, "ephemeral_storage_mb": 10_240}
 
@@ -137,6 +138,8 @@ def test_what_can_not_work_is_said_with_the_way_out(experiment, changes, check, 
         ),
         ("download", [OWN, OWN | {"s3_file_name": "k"}], "one object"),
         ("filesystem", [{}, {"throughput_mode": "bursting"}], "24 hours"),
+        # A problem counts before the warning of an earlier cell.
+        ("download", [CRT | {"memory_size": 256}, CRT | {"sink": "discard"}], "sink=tmp"),
     ],
 )
 def test_what_no_sweep_may_change_between_its_cells_is_a_problem(experiment, cells, words):
@@ -145,9 +148,6 @@ def test_what_no_sweep_may_change_between_its_cells_is_a_problem(experiment, cel
 
 
 # What has to be built
-
-
-CRT = {"method": "crt", "architecture": "arm64"}
 
 
 @pytest.mark.parametrize(
