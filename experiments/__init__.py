@@ -1,4 +1,4 @@
-"""The experiments: one file each, the whole of what makes it that experiment."""
+"""The experiments, each with a package of its own that declares it."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,16 +18,12 @@ EXPERIMENTS = {
     experiment.name: experiment
     for experiment in (DOWNLOAD, FILESYSTEM, COPY, COPY_HOST, EXPRESS, FUNCTION)
 }
-# What a run of before there was a choice doesn't name.
-FIRST = DOWNLOAD
-
-__all__ = ["EXPERIMENTS", "FIRST", "Axis", "Experiment", "Matrix", "of_run", "use_the_writer"]
+__all__ = ["EXPERIMENTS", "Axis", "Experiment", "Matrix", "of_run", "use_the_writer"]
 
 
 def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experiment:
-    """The experiment that `manifest`, the run.json at `path`, is of. Raises UsageError for one that
-    isn't there."""
-    name = str(manifest.get("experiment") or FIRST.name)
+    """The experiment of `manifest`, the run.json at `path`. Raises UsageError if unknown."""
+    name = str(manifest.get("experiment") or DOWNLOAD.name)  # of a run.json that is torn
     if name not in EXPERIMENTS:
         raise UsageError(
             f"{path}: experiment {name!r}, but this Stampede has {', '.join(EXPERIMENTS)}",
@@ -37,7 +33,7 @@ def of_run(manifest: Mapping[str, Any], path: Path = Path("run.json")) -> Experi
 
 
 def use_the_writer(manifest: Mapping[str, Any]) -> str:
-    """The way out of a run that another version of Stampede wrote."""
+    """What to do with a run that another version of Stampede wrote."""
     return (
         "use the version that wrote it "
         f"({manifest.get('stampede_version', 'not named in the file')})"

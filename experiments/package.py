@@ -1,5 +1,4 @@
-"""What a function or a layer of Lambda consists of, as a list of files, whether it is a folder or a
-zip."""
+"""The files of a Lambda package, whether it is a folder or a zip."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from typing import IO
 
 # The field e_machine of an ELF file (its specification, "ELF Header"), by Lambda's names.
 MACHINES = {0x3E: "x86_64", 0xB7: "arm64"}
-# What reading a damaged zip raises; RuntimeError is an encrypted one's.
+# What reading a damaged zip raises; RuntimeError if it is encrypted.
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError)
-# The zips that Unix programs make have modes (APPNOTE.TXT of the format, "version made by").
+# Zips made on Unix have file modes (APPNOTE.TXT of the format, "version made by").
 UNIX = 3
 EVERYBODY_READS = 0o755
 
@@ -33,14 +32,13 @@ class Entry:
 
     @property
     def is_private(self) -> bool:
-        """Whether others than its owner may do less with it than read it, and run it where the
-        owner may."""
+        """Whether users other than the owner can't read it, or can't run what the owner can."""
         return bool((0o4 | self.mode >> 6 & 0o5) & ~self.mode)
 
 
 @dataclass(frozen=True)
 class Package:
-    """What is in it: all entries, and the files among them by name."""
+    """All entries of a package, and its files by name."""
 
     path: Path
     entries: tuple[Entry, ...]
@@ -48,8 +46,7 @@ class Package:
 
     @classmethod
     def at(cls, path: Path) -> Package:
-        """The package of a folder or a zip. Raises OSError where it can't be read, or one of
-        DAMAGED."""
+        """The package in a folder or a zip. Raises OSError or one of DAMAGED."""
         entries = tuple(_in_folder(path) if path.is_dir() else _in_zip(zipfile.ZipFile(path)))
         return cls(
             path, entries, {entry.name: entry for entry in entries if not stat.S_ISDIR(entry.mode)}
@@ -57,8 +54,8 @@ class Package:
 
     @property
     def odd(self) -> list[str]:
-        """What is neither a file nor a folder, such as a link, or can't be named: Lambda wouldn't
-        get it as it is."""
+        """Entries that Lambda wouldn't get as they are: links and other special files, and names
+        that can't be printed."""
         return [
             entry.name
             for entry in self.entries
@@ -68,7 +65,7 @@ class Package:
 
     @property
     def private(self) -> list[str]:
-        """The files and folders that not everybody may read."""
+        """The files and folders that not every user can read."""
         return [entry.name for entry in self.entries if entry.is_private]
 
     @property
@@ -77,7 +74,7 @@ class Package:
         return sum(entry.size for entry in self.files.values())
 
     def is_executable(self, name: str) -> bool:
-        """Whether it has a file of that name which its owner may run."""
+        """Whether it has a file of that name that its owner can run."""
         return name in self.files and bool(self.files[name].mode & 0o100)
 
     def read(self, name: str, most: int = -1) -> bytes:
@@ -86,14 +83,14 @@ class Package:
             return file.read(most)
 
     def zipped_bytes(self) -> int:
-        """Its size as a zip; of a folder that is known to a percent or so, after a few seconds."""
+        """Its size as a zip; for a folder to a percent or so, and after a few seconds."""
         if self.path.is_dir():
             return sum(len(zlib.compress(self.read(name))) for name in self.files)
         return self.path.stat().st_size
 
     def other_machine(self, machine: str) -> tuple[str, str] | None:
-        """The first of its programs and libraries that is built for another of Lambda's
-        architectures than `machine`, and for which; None where there is none."""
+        """The first program or library that isn't built for `machine`, with the Lambda architecture
+        that it is built for; None if there is none."""
         for name in self.compiled:
             head = self.read(name, 20)
             built = (
@@ -116,7 +113,7 @@ class Package:
 
 
 def _in_folder(folder: Path) -> Iterator[Entry]:
-    """Everything in a folder; links aren't followed. Raises OSError."""
+    """Everything in a folder, without following links. Raises OSError."""
 
     def refuse(error: OSError) -> None:
         raise error
@@ -133,7 +130,7 @@ def _in_folder(folder: Path) -> Iterator[Entry]:
 
 
 def _in_zip(archive: zipfile.ZipFile) -> Iterator[Entry]:
-    """Everything in a zip, whose names may begin with ./ and may be those of folders."""
+    """Everything in a zip, whose names may begin with ./ and include folders."""
     for row in archive.infolist():
         mode = row.external_attr >> 16 or (0 if row.create_system == UNIX else EVERYBODY_READS)
         mode |= stat.S_IFDIR if row.is_dir() else 0 if stat.S_IFMT(mode) else stat.S_IFREG

@@ -1,4 +1,4 @@
-"""One object read from S3, in quantities: whole or in parts."""
+"""Reading one object from S3, whole or in parts, as a step of the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stampede.model.parameters import Parameters
 from stampede.model.work import Step, Work
 
 GIB_IN_MIB = 1024
-# boto3's download_file: it asks for the object's size, and then for parts of 8 MiB by ten threads.
+# boto3's download_file asks for the object's size, then for parts of 8 MiB in ten threads.
 HEADS, PART_MB, AT_ONCE = 1, 8, 10
 
 
@@ -27,8 +27,8 @@ def reading(
     parameters: Parameters,
     heads: int = 0,
 ) -> Step:
-    """An object by so many `requests`, of which `heads` come before the others, by so many
-    connections at most."""
+    """Reading an object with `requests` over at most `connections`; the first `heads` requests run
+    before the others."""
     at_once = min(connections, requests - heads)
     return Step(
         "reading the object",
@@ -46,6 +46,6 @@ def reading(
 
 
 def with_first_use(once: Work, parameters: Parameters) -> Work:
-    """`once` by boto3, which loads and prepares much when it is first used."""
+    """`once` with boto3, which loads and prepares much on its first use."""
     preparing = Step("loading boto3", cpu_s=parameters["first_use_cpu_s"])
     return replace(once, steps=[preparing, *once.steps], repeat=once)

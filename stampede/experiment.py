@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, Self, TypedDict
 
 from stampede.axes import Axis, n_axis
-from stampede.finding import OK, Finding
+from stampede.finding import Finding, Wrong, worst
 from stampede.model.parameters import Parameter, Parameters
 from stampede.model.work import Work
 from stampede.phrases import size_words
@@ -193,13 +193,9 @@ class BySize:
     tariffs: Callable[[Mapping[str, float]], Mapping[str, Tariff] | None]
 
 
-# What a check finds of all cells: its status, what is wrong, and what to do; None where nothing is.
-Check = Callable[[Sequence[Any]], tuple[str, str, str] | None]
-
-
-def look(checks: Mapping[str, Check], cells: Sequence[Any]) -> list[Finding]:
-    """What each of the checks, by name, says of the values of all cells."""
-    return [Finding(name, *(check(cells) or (OK, ""))) for name, check in checks.items()]
+def look(checks: Mapping[str, Callable[[Any], Wrong]], cells: Sequence[Any]) -> list[Finding]:
+    """The worst that each check, by its name, finds in the values of a cell."""
+    return [worst(name, check, cells) for name, check in checks.items()]
 
 
 # Parts of AWS that only some stacks have, and few endpoints in AWS's stead offer.

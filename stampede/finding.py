@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
 # The fix where a function isn't built yet: nothing can run, and what would happen is known all the
@@ -35,3 +37,9 @@ class Finding:
             "found": self.found,
             "way_out": self.way_out,
         }
+
+
+def worst(check: str, look: Callable[[Any], Wrong], cells: Iterable[Any]) -> Finding:
+    """What `look` finds in the first cell with a problem, or else in the first with a warning."""
+    wrong = [found for cell in cells if (found := look(cell)) is not None]
+    return Finding(check, *min(wrong, key=lambda found: found[0] != PROBLEM, default=(OK,)))

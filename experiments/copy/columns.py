@@ -1,9 +1,9 @@
-"""The columns of the copies' tables: axes, which functions and hosts share, and metrics."""
+"""The columns of the copies' tables: the axes that functions and hosts share, and the metrics."""
 
 from stampede.axes import Axis
 from stampede.experiment import CPU_S, PEAK_MEMORY_MB, RETRIES, Metric
 
-# What a work order may say of them is the Go program's rule (functions/transfer).
+# The allowed values are those that the Go program takes (functions/transfer).
 LIMIT = Axis("parallel_limit", words="a limit of {}", in_order=True, allowed=range(1, 10_000 + 1))
 PACE = Axis(
     "pace", words="{} pace", kind=str, default="fixed", in_order=True, allowed=("fixed", "adaptive")
@@ -53,7 +53,7 @@ METRICS = (
 
 
 def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
-    """How calls are retried, by what is usual."""
+    """How calls are retried, with the usual mode and number of attempts."""
     return (
         Axis(
             "retry_attempts",
@@ -75,5 +75,5 @@ def retry_axes(mode: str, attempts: int) -> tuple[Axis, Axis]:
 
 
 def objects_axis(usual: int) -> Axis:
-    """How many objects the cell's list has."""
+    """The number of objects in the cell's list."""
     return Axis("object_count", label="objects", words="{} objects", default=usual)

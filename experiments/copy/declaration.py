@@ -1,5 +1,5 @@
-"""The copy experiment: one Lambda has S3 copy objects, many in parallel, as published in December
-2020; or N of them share a manifest."""
+"""The copy experiment: one Lambda makes many parallel CopyObject calls, as published in December
+2020, or N Lambdas share a manifest."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ from stampede.experiment import (
 from stampede.variable_rules import DEFAULTS
 
 PUBLISHED_CALLS = {"retry_mode": "standard", "retry_attempts": 4, "pace": "fixed", "calls_per_s": 0}
-# One message before a flood empties the destination; it copies nothing.
+# The message before a flood that empties the destination and copies nothing.
 EMPTYING = {"empty_first": 1, "first_slice": 0, "slices": 0}
 
 
@@ -74,7 +74,7 @@ class Copy(Experiment):
     )
     knee = ("parallel_limit", "parallel calls")
     emptied_before_destroy = ("destination_bucket_name", "bucket_name")
-    # Without a manifest each message lists the source, and empties the destination itself.
+    # Without a manifest each message empties the destination itself and lists the source.
     shared_list = SharedList(
         manifest=lambda outputs: manifest_of(outputs) if outputs["from_manifest"] else None,
         preparation=lambda values: EMPTYING if values["from_manifest"] else None,
@@ -84,8 +84,8 @@ class Copy(Experiment):
     work = staticmethod(work)
 
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
-        """With a manifest the masters. Without one the source: one object that is uploaded, and
-        server-side copies of it, `1.mp4` and so on as published."""
+        """The masters of the manifest. Without a manifest the source, `1.mp4` and so on as
+        published: one uploaded object and server-side copies of it."""
         if (plan := self.shared_list.manifest(outputs)) is not None:
             return [DataObject(key, plan.object_bytes) for key in plan.master_keys()]
         plan, prefix = KeyPlan.of(outputs["key_plan"]), outputs["source_prefix"]
@@ -98,14 +98,14 @@ class Copy(Experiment):
 
     def order(self, values: CopyValues, objects: Sequence[DataObject]) -> dict[str, Any]:
         """The axes, and what is copied: slices of a manifest, or everything below the source prefix
-        into an emptied destination."""
+        to an emptied destination."""
         plan = self.shared_list.manifest(values)
         return super().order(values, objects) | (
             {"manifest": plan.manifest} if plan else {"empty_first": 1}
         )
 
     def messages(self, values: CopyValues) -> int | None:
-        """One for each slice of a manifest."""
+        """One message for each slice of a manifest."""
         return slices_of(values) if values["from_manifest"] else None
 
     def of_message(self, values: CopyValues, index: int) -> dict[str, Any]:

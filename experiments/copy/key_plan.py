@@ -1,13 +1,12 @@
-"""A key plan: which objects are to be copied, from which masters to which keys, as a manifest in
-slices.
+"""A key plan: the objects to copy, from which masters to which keys, as a manifest in slices.
 
 Object i (from 0) belongs to folder i // objects_per_folder, and folder f is hour f from
 `date_from`: `<prefix>YYYY/MM/DD/HH/<name>`, or with the key order `reversed_hash`
 `<prefix><hash>/HH/DD/MM/YYYY/<name>`. Its source is master i mod masters. The same parameters give
-the same rows on any machine, and rows are made one after the other, so that ten million of them
-take no more memory than ten.
+the same rows on any machine, and rows are made one at a time, so ten million take no more memory
+than ten.
 
-A slice is the text of some rows, one a line: `source,destination,bytes`, the keys percent-encoded
+A slice is the text of some rows, one per line: `source,destination,bytes`, the keys percent-encoded
 as S3 Batch Operations wants its manifests (RFC 3986: everything but unreserved characters and `/`),
 so no key needs quotes.
 """
@@ -31,15 +30,14 @@ from stampede.phrases import counted
 
 STRAIGHT = "straight"
 MOST_SLICES = 1_000_000  # slice names have six digits
-MOST_KEY_BYTES = 1024  # S3's limit
 HASH_BYTES = 4
 KEPT_MASTERS = 4096  # keys of masters in memory
-FORMAT = 1  # of keys and rows: another one makes other manifests
+FORMAT = 1  # of keys and rows; a new format makes new manifests
 MASTERS_PREFIX, MANIFESTS_PREFIX = "masters/", "manifest/"
 
 
 class CopyValues(Values):
-    """The variables and keys of the work order that the copies know a cell by."""
+    """The variables and keys of the work order that the copies read."""
 
     object_count: int
     object_bytes: int
@@ -55,7 +53,7 @@ class CopyValues(Values):
 
 
 class HostValues(CopyValues):
-    """Those of hosts."""
+    """The same for hosts."""
 
     instance_type: str
     bucket_key: bool
@@ -67,8 +65,8 @@ class KeyPlanError(UsageError):
 
 @dataclass(frozen=True)
 class KeyPlan:
-    """The parameters of infra's output `key_plan`, and the prefix below which copies go. Raises
-    KeyPlanError where they don't fit together; that each keeps its rule, infra has checked.
+    """The parameters of infra's output `key_plan`, and the prefix of the copies. Raises
+    KeyPlanError if they don't fit together; infra has checked each of them by itself.
 
     `date_from` and `date_to` (inclusive) are days as YYYY-MM-DD.
     """
@@ -85,8 +83,7 @@ class KeyPlan:
     destination_prefix: str = ""
 
     def __post_init__(self) -> None:
-        """The objects fit into the dates, the slices and the length of a key; each value keeps
-        infra's rule."""
+        """The objects fit into the dates and the slices."""
         hours = ((_day("date_to", self.date_to) - _day("date_from", self.date_from)).days + 1) * 24
         if hours <= 0:
             raise KeyPlanError(
@@ -105,17 +102,10 @@ class KeyPlan:
                 f"{counted(self.slice_rows, 'row')}, more than {MOST_SLICES:,}",
                 f"use slice_rows = {-(-self.objects // MOST_SLICES):,} or more",
             )
-        folder, _ = next(self._places())
-        if (size := len(f"{folder}{0:09d}".encode())) > MOST_KEY_BYTES:
-            raise KeyPlanError(
-                f"key plan: keys below {self.destination_prefix[:40]!r}... have {size:,} bytes, "
-                f"more than S3's {MOST_KEY_BYTES:,}",
-                "use a shorter prefix",
-            )
 
     @classmethod
     def of(cls, output: Mapping[str, Any], destination_prefix: str = "") -> KeyPlan:
-        """The plan of infra's output `key_plan`. Raises KeyPlanError for another form of it."""
+        """The plan in infra's output `key_plan`. Raises KeyPlanError for an unknown form."""
         try:
             return cls(**output, destination_prefix=destination_prefix)
         except TypeError as error:
@@ -126,23 +116,23 @@ class KeyPlan:
 
     @cached_property
     def id(self) -> str:
-        """Names the manifest: the same parameters have the same."""
+        """The name of the manifest; the same parameters give the same name."""
         return hashlib.sha256(
             json.dumps({"format": FORMAT, **asdict(self)}, sort_keys=True).encode()
         ).hexdigest()[:16]
 
     @property
     def manifest(self) -> str:
-        """The prefix of the slices' keys, as work orders have it."""
+        """The prefix of the slices' keys, as in work orders."""
         return f"{MANIFESTS_PREFIX}{self.id}/"
 
     @property
     def slice_count(self) -> int:
-        """How many slices the manifest has."""
+        """The number of slices of the manifest."""
         return -(-self.objects // self.slice_rows)
 
     def parameters(self) -> dict[str, Any]:
-        """What the list is made of, as JSON."""
+        """The parameters from which the list is made, as JSON."""
         return asdict(self)
 
     def slice_key(self, index: int) -> str:
@@ -150,22 +140,17 @@ class KeyPlan:
         return f"{self.manifest}{index:06d}.csv"
 
     def share(self, messages: int, index: int) -> tuple[int, int]:
-        """(first slice, slices) of message `index` of `messages`: all slices, as evenly as can be,
-        without a gap."""
-        if not 0 <= index < messages:
-            raise ValueError(f"message {index} of {messages}")
-        first, end = (
-            index * self.slice_count // messages,
-            (index + 1) * self.slice_count // messages,
-        )
-        return first, end - first
+        """(first slice, slices) of message `index` of `messages`, which share all slices as evenly
+        as possible."""
+        first = index * self.slice_count // messages
+        return first, (index + 1) * self.slice_count // messages - first
 
     def master_keys(self) -> Iterator[str]:
-        """The keys of the masters, each below a random prefix of its own."""
+        """The keys of the masters, each with its own random prefix."""
         return map(self._master_key, range(self.masters))
 
     def slices(self) -> Iterator[str]:
-        """The text of each slice in turn, as it is put; one is in memory at a time."""
+        """The text of each slice in turn; only one is in memory at a time."""
         rows = (
             f"{source},{folder}{index:09d},{self.object_bytes}\n"
             for index, (folder, source) in enumerate(self._places(encoded))
@@ -174,7 +159,7 @@ class KeyPlan:
             yield "".join(itertools.islice(rows, self.slice_rows))
 
     def _places(self, form: Callable[[str], str] = str) -> Iterator[tuple[str, str]]:
-        """The folder and the source of each object, keys in the given form."""
+        """The folder and the source of each object, with their keys in `form`."""
         start = datetime.datetime.combine(_day("date_from", self.date_from), datetime.time())
         source = functools.lru_cache(KEPT_MASTERS)(lambda master: form(self._master_key(master)))
         folder = ""
@@ -194,7 +179,7 @@ class KeyPlan:
         return f"{MASTERS_PREFIX}{self._hash(f'master {master}')}/{master}"
 
     def _hash(self, text: str) -> str:
-        """What looks random in a key: the same for the same seed."""
+        """The random-looking part of a key; the same seed gives the same."""
         return hashlib.blake2b(
             f"stampede/{self.seed}/{text}".encode(), digest_size=HASH_BYTES
         ).hexdigest()
@@ -206,8 +191,8 @@ def manifest_of(outputs: Mapping[str, Any]) -> KeyPlan:
 
 
 def slices_of(values: CopyValues) -> int:
-    """How many slices a manifest has; a number out of range is for the checks to refuse, which come
-    after this."""
+    """The number of slices of a manifest. The checks, which come later, refuse numbers out of
+    range."""
     plan = values.get("key_plan") or {
         "objects": values["object_count"],
         "slice_rows": values["slice_rows"],
@@ -216,7 +201,7 @@ def slices_of(values: CopyValues) -> int:
 
 
 def encoded(key: str) -> str:
-    """A key as the manifest has it."""
+    """A key in the form of the manifest."""
     return urllib.parse.quote(key, safe="/")
 
 

@@ -1,8 +1,7 @@
-"""What one run of server-side copies does, in quantities: by our Go program, and by the one of the
-published table.
+"""One run of server-side copies in the words of the model, by our Go program and by the published
+program.
 
-What S3 takes for a copy is the same for all of them; what differs is the CPU that a client takes
-for a call and for a connection.
+S3 takes the same time for a copy in both; they differ in the CPU time for a call and a connection.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from stampede.model.request_rate import Calls, Refusals, limit, refusals
 from stampede.model.work import Step, Work
 
 MEGABYTE = 1e6
-# Our Go program, and the published one with the AWS SDK for Go of 2020; the names of their
-# parameters begin so.
+# Prefixes of the parameters of our Go program, and of the published one (AWS SDK for Go of 2020).
 OURS, PUBLISHED = "transfer", "go_sdk"
-# The Go program runs its code on one processor (functions/transfer/internal/process).
+# The Go program uses one processor (functions/transfer/internal/process).
 THREADS = 1
 # DeleteObjects in parallel (functions/transfer/internal/copy/bucket.go).
 DELETIONS_AT_ONCE = 4
@@ -31,11 +29,11 @@ DELETIONS_AT_ONCE = 4
 
 def work(values: CopyValues, parameters: Parameters) -> Work:
     """One message by our Go program: the whole listing, or a slice of the manifest. Later messages
-    of a function find its connections open."""
+    of a function reuse its connections."""
     objects = values["object_count"] / (slices_of(values) if values["from_manifest"] else 1)
     copying = copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"])
-    # What a record doesn't count: without a manifest the destination is emptied first, then the
-    # source is listed.
+    # Without a manifest the destination is emptied and the source listed before the time of the
+    # record begins.
     count, before_s = values["object_count"], 0.0
     if not values["from_manifest"]:
         before_s = emptying_s(count, parameters) + pages(count) * parameters["list_page_s"]
@@ -59,8 +57,8 @@ def published(values: CopyValues, parameters: Parameters) -> Work:
 
 
 def throttled(values: CopyValues, parameters: Parameters) -> Refusals:
-    """What S3 throttles of all workers' calls, and what fails in the end; the adaptive pace lets
-    nothing fail."""
+    """How S3 throttles the calls of all workers, and what fails in the end; at the adaptive pace
+    nothing does."""
     per_s, wanted = limit(rate(values), parameters).per_s[0], wanted_per_s(values, parameters)
     if values["pace"] == "adaptive":
         return Refusals(min(wanted, per_s))
@@ -70,13 +68,13 @@ def throttled(values: CopyValues, parameters: Parameters) -> Refusals:
 
 
 def rate(values: CopyValues) -> str:
-    """The limit that a copy counts against."""
+    """The rate limit that applies to a copy."""
     return "s3_put_adaptive" if values["pace"] == "adaptive" else "s3_put"
 
 
 def wanted_per_s(values: CopyValues, parameters: Parameters) -> float:
-    """The calls that all workers would make in a second if S3 took them all. What is out of range
-    the checks refuse, and they come after this."""
+    """Calls per second of all workers if S3 took them all. The checks, which come later, refuse
+    values out of range."""
     at_once_per_s = max(1, values["parallel_limit"]) / call_s(values, parameters)
     return max(1, values["concurrency_value"]) * min(
         at_once_per_s, values["calls_per_s"] or math.inf
@@ -84,8 +82,8 @@ def wanted_per_s(values: CopyValues, parameters: Parameters) -> float:
 
 
 def emptying_s(count: int, parameters: Parameters) -> float:
-    """The seconds in which a destination is listed, deleted at the same time, 1,000 keys a request
-    and each of them a write to S3, and looked at again."""
+    """Seconds to empty a destination. It is listed while it is deleted, 1,000 keys per request and
+    each key a write to S3, and then listed once more."""
     deleting_s = max(
         pages(count) * parameters["s3_put_s"] / DELETIONS_AT_ONCE,
         count / parameters["s3_put_per_s"],
@@ -96,8 +94,8 @@ def emptying_s(count: int, parameters: Parameters) -> float:
 def copies(
     values: CopyValues, parameters: Parameters, objects: float, *, call_cpu_s: float
 ) -> Step:
-    """So many CopyObjects, up to `parallel_limit` at a time, each of `call_cpu_s` beside the wait
-    for S3."""
+    """CopyObject of `objects`, up to `parallel_limit` at a time, each with `call_cpu_s` besides the
+    wait for S3."""
     at_once, one_s = max(1.0, min(values["parallel_limit"], objects)), call_s(values, parameters)
     return Step(
         "copying",
@@ -112,33 +110,33 @@ def copies(
 
 
 def connections(at_once: float, cpu_s: float) -> Step:
-    """A connection for each call at once: TLS takes CPU, and on a small share of a processor that
-    is time."""
+    """Opening a connection for each parallel call: TLS takes CPU, which is slow on a small share of
+    a processor."""
     return Step("opening connections", cpu_s=at_once * cpu_s, threads=THREADS)
 
 
 def call_s(values: CopyValues, parameters: Parameters) -> float:
-    """Mean seconds of one CopyObject, without what the client takes."""
+    """Mean seconds of one CopyObject, without the client's own time."""
     return (
         parameters["s3_copy_s"] + parameters["s3_copy_s_per_mb"] * values["object_bytes"] / MEGABYTE
     )
 
 
 def scattered_s(at_once: float, mean_s: float, parameters: Parameters) -> float:
-    """By how much the slowest of the calls under way at the end is later than a mean one: the
-    quantile 1 - 1/n of n log-normal ones."""
+    """How much longer the slowest of the last parallel calls takes than a mean call: the quantile
+    1 - 1/n of n log-normal times."""
     sigma, slowest = parameters["s3_write_scatter"], 1 - 1 / (at_once + 1)
     return max(0.0, mean_s * (math.exp(sigma * NormalDist().inv_cdf(slowest) - sigma**2 / 2) - 1))
 
 
 def stalled_s(values: CopyValues, parameters: Parameters, objects: float) -> float:
-    """By how much the end waits on average for calls that stall: seldom, long, and the more often
-    the more bytes are copied. One that begins less than `copy_stall_s` before the end makes it
-    later by what is then left of it.
+    """Mean seconds by which stalled calls delay the end of a run. Stalls are rare and long, and
+    their number grows with the bytes. A stall that begins less than `copy_stall_s` before the end
+    delays it by its rest.
 
-    With stalls that come by chance, r a second in a run of T seconds, the mean of the last one's
-    end is, for a stall of s <= T, s - (1 - exp(-r s)) / r; in a shorter run all of s - T comes on
-    top of that for T, if there is one at all.
+    If stalls of s seconds come at random, r a second in a run of T seconds, the mean delay for
+    s <= T is s - (1 - exp(-r s)) / r. In a shorter run it is that of T seconds, and s - T more if
+    any call stalls.
     """
     alone_s = (
         objects * call_s(values, parameters) / max(1.0, min(values["parallel_limit"], objects))
@@ -153,8 +151,8 @@ def stalled_s(values: CopyValues, parameters: Parameters, objects: float) -> flo
 
 
 def run_spread(values: CopyValues, parameters: Parameters, steps: Sequence[Step]) -> float:
-    """The relative standard deviation of a run in a function of `memory_size`: how much all calls
-    of one differ from another's, and the stalls, of which a run meets one or doesn't."""
+    """The relative standard deviation of a run in a function of `memory_size`: the difference
+    between the calls of two runs, and the stalls, which a run may have or not."""
     objects, processors = steps[-1].requests, vcpus(values["memory_size"], parameters)
     run_s = 0.0
     for step in steps:
@@ -169,8 +167,8 @@ def run_spread(values: CopyValues, parameters: Parameters, steps: Sequence[Step]
 
 
 def call_spread(values: CopyValues, parameters: Parameters) -> float:
-    """How much the calls of one run differ from another's, as far as it is they that decide how
-    long it takes: where S3's limit does, all wait for that."""
+    """How much the calls of two runs differ, so far as they decide the duration; at S3's limit all
+    runs wait for that."""
     return parameters["copy_spread"] * min(
         1.0, parameters["s3_put_per_s"] / wanted_per_s(values, parameters)
     )

@@ -1,5 +1,5 @@
-"""The copy from a host: one EC2 instance copies a long list of objects inside one bucket until S3
-answers SlowDown, as published in October 2019; or N of them share it."""
+"""The copy from a host: one EC2 instance copies a long list of objects within one bucket until S3
+answers SlowDown, as published in October 2019, or N instances share the list."""
 
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from stampede.variable_rules import DEFAULTS
 
 USUAL_TYPE = "m5a.8xlarge"
 PUBLISHED_CALLS = {"retry_mode": "legacy", "retry_attempts": 5, "pace": "fixed", "calls_per_s": 0}
-# The programs that the write-up compares, by their words in the table.
+# The programs that were compared, by their names in the published table.
 PROGRAMS = {
     "aws_cli_xargs": ("AWS CLI", "AWS CLI through xargs", AWS_CLI),
     "python_boto3": ("boto3", "one Python program", BOTO3),
@@ -54,7 +54,7 @@ class CopyHost(Copy):
     }
     defaults = DEFAULTS["copy_host"]
     messages_per_concurrency = 1
-    # A host has what its instance_type has, and works as long as its slice takes.
+    # The instance type decides about memory and processor, and a host has no time limit.
     unused = (
         "architecture",
         "memory_size",
@@ -84,8 +84,8 @@ class CopyHost(Copy):
             "2,191,200 objects of 1 MB, 800 processes on one m5a.8xlarge, the mean of three runs",
             columns={"avg_s": "seconds"},
             fixed={"parallel_limit": 800, "object_count": 2_191_200},
-            # boto3's max_attempts counts retries, without the first try: the default 4 are 5
-            # attempts in legacy mode.
+            # In legacy mode boto3's max_attempts counts retries without the first attempt: the
+            # default of 4 means 5 attempts.
             cell=lambda row: {"retry_attempts": int(row["sdk_retries"]) + 1},
             objects=2_191_200,
             beside_any=("object_count",),
@@ -120,11 +120,11 @@ class CopyHost(Copy):
     work = staticmethod(work)
 
     def messages(self, values: HostValues) -> int:
-        """One for each host."""
+        """One message for each host."""
         return values["concurrency_value"]
 
     def of_message(self, values: HostValues, index: int) -> dict[str, Any]:
-        """The share of all slices that host `index` gets."""
+        """The slices that host `index` copies."""
         first, count = manifest_of(values).share(values["concurrency_value"], index)
         return {"first_slice": first, "slices": count}
 

@@ -1,5 +1,5 @@
-"""What one host's share of the copies does, in quantities: by our Go program, and by the programs
-of the published tables, which took a process for each call at once."""
+"""One host's share of the copies in the words of the model, by our Go program and by the published
+programs, which used a process for each parallel call."""
 
 from __future__ import annotations
 
@@ -12,14 +12,11 @@ from stampede.model.parameters import Parameters
 from stampede.model.request_rate import KMS_CALLS_PER_COPY
 from stampede.model.work import Step, Work
 
-# Amazon EC2 instance types: most families have two vCPUs at large, four at xlarge, and so many
-# times four beyond.
-VCPUS = {"nano": 2, "micro": 2, "small": 2, "medium": 2, "large": 2, "xlarge": 4}
 BOTO3, AWS_CLI = "boto3", "aws_cli"
 
 
 def work(values: HostValues, parameters: Parameters) -> Work:
-    """A host's share of all slices by our Go program."""
+    """A host's share of all slices, by our Go program."""
     objects = values["object_count"] / max(1, values["concurrency_value"])
     copying = replace(
         copies(values, parameters, objects, call_cpu_s=parameters[f"{OURS}_call_cpu_s"]),
@@ -35,11 +32,11 @@ def work(values: HostValues, parameters: Parameters) -> Work:
 
 
 def published(values: HostValues, parameters: Parameters, program: str = BOTO3) -> Work:
-    """One published run on one host: `parallel_limit` processes of boto3, or one of the AWS CLI for
-    each object.
+    """One published run on one host: `parallel_limit` processes of boto3, or a process of the AWS
+    CLI for each object.
 
-    A process waits for a processor's turn as well as for S3, so a call takes both. Of the processes
-    no more have a call under way than S3 takes; the others pause before they try again.
+    A process waits for a processor and for S3, so a call takes both times. No more processes have a
+    call under way than S3 takes; the others pause before the next attempt.
     """
     processors, cpu_s = vcpus(values["instance_type"]), parameters[f"{program}_call_cpu_s"]
     copying = copies(values, parameters, values["object_count"], call_cpu_s=cpu_s)
@@ -54,16 +51,15 @@ def published(values: HostValues, parameters: Parameters, program: str = BOTO3) 
 
 
 def vcpus(instance_type: str) -> int:
-    """The vCPUs of an instance type, by its size."""
-    size = instance_type.rpartition(".")[2]
-    if times := re.fullmatch(r"(\d+)xlarge", size):
-        return 4 * int(times[1])
-    return VCPUS.get(size, 4)
+    """The vCPUs of an instance type, by its size: four at xlarge and so many times four beyond, two
+    below (Amazon EC2 instance types, most families)."""
+    times = re.search(r"\.(\d*)xlarge$", instance_type)
+    return 4 * int(times[1] or 1) if times else 2
 
 
 def _rate(values: HostValues, parameters: Parameters) -> str:
-    """What a copy counts against: without bucket keys every copy asks KMS, where that takes less
-    than S3."""
+    """The rate limit that applies to a copy: without bucket keys that of KMS, if it is lower than
+    that of S3."""
     if (
         not values["bucket_key"]
         and parameters["kms_per_s"] / KMS_CALLS_PER_COPY < parameters["s3_put_per_s"]

@@ -1,5 +1,5 @@
-"""The download experiment: N functions at once download the same object from S3, as published in
-January 2025."""
+"""The download experiment: N functions download the same S3 object at the same time, as published
+in January 2025."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,8 +27,8 @@ from stampede.variable_rules import DEFAULTS
 
 
 def default_sink(*before: object) -> str:
-    """Where a method puts the bytes when nothing is said, the method being the last of `before`;
-    the rule of infra/download.tf."""
+    """Where a method puts the bytes by default, as in infra/download.tf; the method is the last of
+    `before`."""
     method = str(before[-1])
     if method.endswith("stream"):
         return "discard"
@@ -42,7 +42,7 @@ class Download(Experiment):
     axes = (
         memory_axis(),
         concurrency_axis(),
-        # What a record or a plan without a method means: the published one.
+        # Records and plans without a method mean the published one.
         Axis("method", kind=str, default="download_file"),
         Axis("sink", words="to {}", kind=str, default=default_sink),
     )
@@ -109,7 +109,7 @@ class Download(Experiment):
         ),
     )
     compare = (
-        # What goes to another sink isn't ranked.
+        # Methods with different sinks aren't ranked.
         Compare("between_methods", "choice", ("method",), base=("download_file",)),
         Compare("against_smallest_n", "scale", ("concurrency",)),
         Compare("between_memories", "scale", ("memory_size_mb",)),
@@ -123,8 +123,8 @@ class Download(Experiment):
         return [DataObject(outputs["object_key"], outputs["object_size_mb"] * MEBIBYTE)]
 
     def order(self, values: DownloadValues, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """The object's size in bytes and, of the user's own, its ETag, so that a download of
-        another one fails."""
+        """The object's size in bytes and, of the user's own, its ETag, so that the download of
+        another version fails."""
         [held] = objects
         return {
             "object_bytes": held.size_bytes,

@@ -1,8 +1,7 @@
-"""An object of the user's own: what `--set object=s3://BUCKET/KEY` stands for, and what S3 says of
-it before a flood.
+"""An object of the user's own: the variables behind `--set object=s3://BUCKET/KEY`, and what S3
+says of the object before a flood.
 
-Only HeadBucket and HeadObject are asked, by whoever runs Stampede: nothing of the bucket is
-changed.
+Only HeadBucket and HeadObject are called, with the user's credentials; the bucket isn't changed.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ ARCHIVED = ("GLACIER", "DEEP_ARCHIVE")
 
 
 def settings(url: str) -> dict[str, Any]:
-    """The variables that say which object it is. Raises UsageError for what is no address of
-    one."""
+    """The variables that name the object. Raises UsageError for anything but an object's
+    address."""
     if (parts := URL.fullmatch(url)) is None:
         rule = "must be s3://BUCKET/KEY, the address of one object and not of a folder"
         raise UsageError(
@@ -35,14 +34,14 @@ def settings(url: str) -> dict[str, Any]:
 
 
 def is_read(values: Mapping[str, Any]) -> bool:
-    """Whether a plan's cell, or a stack by its outputs, reads an object of the user's own."""
+    """Whether a plan's cell, or a stack with these outputs, reads an object of the user's own."""
     return bool(values.get("existing_bucket"))
 
 
 def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
-    """The object of a plan's cell, or of a stack by its outputs, as it is now. Raises UsageError
-    where functions in `region` couldn't read it, or only for the price of so many downloads between
-    regions."""
+    """The object of a plan's cell, or of a stack with these outputs, as it is now. Raises
+    UsageError if functions in `region` can't read it, or if that many downloads would be billed as
+    transfer between regions."""
     bucket = values.get("bucket_name") or values["s3_bucket_name"]
     key = values.get("object_key") or values["s3_file_name"]
     url, region = f"s3://{bucket}/{key}", _region(s3, bucket)
@@ -51,12 +50,9 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
         answer = s3.head_object(Bucket=bucket, Key=key, **payer)
     except s3.exceptions.ClientError as error:
         _refuse_unread(url, error)
-        if region not in (None, values["region"]):
-            raise _elsewhere(url, region, values["region"], 0) from None
         raise
     held = DataObject(key, answer["ContentLength"], etag=answer["ETag"], bucket=bucket)
-    if region not in (None, values["region"]):
-        raise _elsewhere(url, region, values["region"], downloads * held.size_bytes)
+    _refuse_elsewhere(url, region, values["region"], downloads * held.size_bytes)
     if not held.size_bytes:
         raise UsageError(
             f"{url} is empty: there is nothing to download", "name an object of at least 1 byte"
@@ -71,8 +67,8 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
 
 
 def _region(s3: Any, bucket: str) -> str | None:
-    """The region of a bucket, which S3 names in refusals too; None at an endpoint that doesn't.
-    Raises UsageError where there is no such bucket."""
+    """The region of a bucket, which S3 names even if it refuses the call; None at an endpoint that
+    doesn't name it. Raises UsageError if there is no such bucket."""
     try:
         answer = s3.head_bucket(Bucket=bucket)
     except s3.exceptions.ClientError as error:
@@ -86,8 +82,8 @@ def _region(s3: Any, bucket: str) -> str | None:
 
 
 def _refuse_unread(url: str, error: Any) -> None:
-    """Raise UsageError where S3 says that there is no such object, or that these credentials may
-    not read it."""
+    """Raise UsageError if S3 says that there is no such object, or that these credentials may not
+    read it."""
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     if status == 404:
         raise UsageError(
@@ -101,23 +97,22 @@ def _refuse_unread(url: str, error: Any) -> None:
         ) from None
 
 
-def _elsewhere(url: str, region: str, of_run: str, moved_bytes: int) -> UsageError:
-    """The refusal of a bucket in another region than the functions, which would move so many
-    bytes."""
-    usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
-    in_all = (
-        f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan"
-        if moved_bytes
-        else ""
-    )
-    cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions{in_all}"
+def _refuse_elsewhere(url: str, region: str | None, of_run: str, moved_bytes: int) -> None:
+    """Raise UsageError if the bucket isn't in the functions' region, with the price of
+    `moved_bytes`."""
+    if region in (None, of_run):
+        return
+    cost = f"that transfer costs {BETWEEN_REGIONS_USD_PER_GB} USD a GB from most regions"
+    if moved_bytes:
+        usd = moved_bytes / BYTES_IN_A_GB * BETWEEN_REGIONS_USD_PER_GB
+        cost += f", {dollars(usd)} USD for the {size_words(moved_bytes)} of this plan"
     problem = f"{url} is in {region} and the functions would run in {of_run}; {cost}"
-    return UsageError(problem, f"run them beside it: --set region={region}")
+    raise UsageError(problem, f"run them beside it: --set region={region}")
 
 
 def _refuse_without_its_key(url: str, kms_key: str | None, values: Mapping[str, Any]) -> None:
-    """Raise UsageError where the function isn't told the KMS key that encrypts the object. Outputs
-    don't say it."""
+    """Raise UsageError if the function isn't told the KMS key of the object. Outputs don't name
+    it."""
     if kms_key and values.get("object_kms_key_arn", kms_key) != kms_key:
         needs = "is encrypted with a KMS key that the function may not use"
         raise UsageError(f"{url} {needs}", f"allow it with --set object_kms_key_arn={kms_key}")

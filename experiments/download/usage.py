@@ -1,15 +1,15 @@
-"""What a download takes: requests, memory, the object that all functions download."""
+"""What a download uses: requests, memory, and the object that all functions download."""
 
 from __future__ import annotations
 
 from experiments.download.own_object import is_read
-from experiments.objects import MEBIBYTE, put_requests
+from experiments.objects import MEBIBYTE, put_requests, stored
 from experiments.reading import GIB_IN_MIB, HEADS, parts
-from stampede.experiment import HOURS_IN_A_MONTH, Usage, Use, Values
+from stampede.experiment import Usage, Use, Values
 
 
 class DownloadValues(Values):
-    """The variables and keys of the work order that the download knows a cell by."""
+    """The variables and keys of the work order that the download reads."""
 
     object_size_mb: int
     region: str
@@ -25,10 +25,10 @@ class DownloadValues(Values):
     range_part_mb: int
 
 
-# What a function of the embedded AWS takes besides the object: the proportional set size
-# (/proc/*/smaps_rollup) of the largest of 20 processes at work on an object of 1 MiB, rounded up
-# [tried, x86_64]. It differs by machine: of 500 of go_stream the largest had 2.9 MB on one, 5.8
-# with the object on another.
+# Memory of a function of the embedded AWS besides the object: the proportional set size
+# (/proc/*/smaps_rollup) of the largest of 20 processes that work on an object of 1 MiB, rounded up
+# [tried, x86_64]. It differs by machine: the largest of 500 go_stream processes had 2.9 MB on one,
+# and 5.8 MB with the object on another.
 PROCESS_MB = {
     "download_file": 44,
     "crt": 44,
@@ -51,27 +51,22 @@ def usage(values: DownloadValues) -> Usage:
         sized_by="object_size_mb",
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=requests(object_mb, values)),
-            *(_stored(put_mb) if put_mb else ()),
+            *(_put_and_stored(put_mb) if put_mb else ()),
         ),
     )
 
 
-def _stored(object_mb: int) -> tuple[Use, ...]:
-    """What it takes to put the object and keep it; one of the user's own is there."""
+def _put_and_stored(object_mb: int) -> tuple[Use, ...]:
+    """Putting the object and storing it; the user's own is there already."""
+    puts = put_requests(object_mb * MEBIBYTE)
     return (
-        Use("S3", "PUT of the object's parts", "s3_put", once=put_requests(object_mb * MEBIBYTE)),
-        Use(
-            "S3",
-            "storage of the object",
-            "s3_gb_month",
-            per_hour=object_mb / GIB_IN_MIB / HOURS_IN_A_MONTH,
-        ),
+        Use("S3", "PUT of the object's parts", "s3_put", once=puts),
+        stored("S3", "storage of the object", "s3_gb_month", object_mb / GIB_IN_MIB),
     )
 
 
 def requests(object_mb: int, values: DownloadValues) -> int:
-    """What one download asks S3 for: `download_file` one HEAD and a GET a part, the others no
-    HEAD."""
+    """S3 requests of one download; only `download_file` makes a HEAD."""
     if values["method"] == "download_file":
         return HEADS + parts(object_mb)
     if values["method"].endswith("stream"):

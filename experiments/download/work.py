@@ -1,5 +1,4 @@
-"""What one download does, in quantities: how many requests, bytes and CPU seconds each method
-takes."""
+"""One download in the words of the model: requests, bytes and CPU seconds of each method."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from experiments.reading import AT_ONCE, HEADS, reading, with_first_use
 from stampede.model.parameters import Parameters
 from stampede.model.work import Work
 
-# As the CRT's client counts for its target of 3 Gbit/s (functions/download/crt.py).
+# The CRT client's number for its target of 3 Gbit/s (functions/download/crt.py).
 CRT_CONNECTIONS = 10
 
 
@@ -20,14 +19,13 @@ def work(values: DownloadValues, parameters: Parameters) -> Work:
     connections = {"download_file": AT_ONCE, "crt": CRT_CONNECTIONS}.get(method, 1)
     if method.endswith("ranges"):
         connections = values["range_parallel"]
-    # How many processors a method can use: Python's own code one at a time, streams one, the others
-    # all.
+    # Processors that a method can use: Python code about one, streams one, the others all.
     threads = math.inf
     if method.endswith("stream"):
         threads = 1.0
     elif method in ("download_file", "ranges"):
         threads = parameters["python_processors"]
-    # What the init of a function takes.
+    # The init of a function.
     start = ("go_start_s",) if method.startswith("go_") else ("python_start_s", "boto3_start_s")
     cold_s = sum(parameters[name] for name in start)
     step = reading(

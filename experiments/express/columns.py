@@ -1,5 +1,4 @@
-"""The columns of the storage classes' tables: axes, metrics, the published figures beside them, and
-what stands in."""
+"""The columns of the storage classes' tables: axes, metrics, published figures and stand-ins."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +12,7 @@ from stampede.variable_rules import RULES
 
 KILOBYTE, MEGABYTE = 1000, 1_000_000
 PUBLISHED_BYTES = (10 * KILOBYTE, 100 * MEGABYTE)
-# The words of express.csv: the case, and its small and its large objects.
+# The words of express.csv: the case, then its small and its large objects.
 CASES = {
     orders.UPLOAD: ("upload", "77577 x 10 KB", "100 x 100 MB"),
     orders.DOWNLOAD: ("download", "77577 x 10 KB", "100 x 100 MB"),
@@ -108,7 +107,7 @@ METRICS = (
 
 
 def _published_cell(row: Mapping[str, str]) -> dict[str, Any]:
-    """Which query it was isn't published; it stands beside the count."""
+    """The published query is unknown; its row stands next to the count."""
     for operation, (words, *sets) in CASES.items():
         for size, text in zip(PUBLISHED_BYTES, sets, strict=True):
             if row["case"] == f"{words} {text}":

@@ -1,5 +1,5 @@
-"""The storage class experiment: the same objects in S3 Standard and in S3 Express One Zone, put,
-read, and asked by Athena, as published in December 2023."""
+"""The storage class experiment: the same objects in S3 Standard and in S3 Express One Zone are
+uploaded, downloaded, and queried by Athena, as published in December 2023."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from stampede.experiment import (
 )
 from stampede.variable_rules import DEFAULTS
 
-# A query has no parallel calls that anybody could choose, and Athena queues it itself.
+# A query has no parallel calls of ours, and Athena queues queries itself.
 QUERIES = {"operation": orders.QUERIES, "parallel_limit": 1, "concurrency_value": 1}
 
 
@@ -34,8 +34,8 @@ class Express(Experiment):
     metrics = METRICS
     query = "objects"
     matrices = {
-        # As published, one request at a time, ten repeats at once; then object size as an axis;
-        # then Athena.
+        # One request at a time and ten repeats at once, as published; then more object sizes; then
+        # Athena.
         "aws": Matrix(
             swept={
                 "operation": (orders.UPLOAD, orders.DOWNLOAD),
@@ -80,7 +80,7 @@ class Express(Experiment):
     ignored_locally = IGNORED_LOCALLY | {"placement": "placement", "zone_id": "the zone"}
     stand_ins = {"storage_class": {orders.ONE_ZONE: GENERAL_BUCKET}}
     untried = {"storage_class": (orders.ONE_ZONE,)}
-    # a directory bucket has no server access logs
+    # Directory buckets have no server access logs.
     not_logged = {"storage_class": (orders.ONE_ZONE,)}
     by_size = BySize(
         "storage_class",

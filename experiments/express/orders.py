@@ -1,10 +1,9 @@
-"""What a work order of the storage classes says: which objects, how many in a slice, and what
-Athena is asked.
+"""The work orders of the storage classes: which objects, how many in a slice, and Athena's queries.
 
 Object i (from 0) of a set is `data/object_bytes=<B>/object_count=<C>/<i as nine digits>.json`: the
-parts of the key are the partitions of the tables that Athena reads, which it finds by projection
-and not by a crawler. Its content is lines of JSON, 100 bytes each, the first one longer by what is
-left; the line of row j (from 0) has `"value": j mod 1000`.
+parts of the key are partitions of Athena's tables, which it finds by projection without a crawler.
+Its content is lines of JSON of 100 bytes, the first one longer by the remainder; the line of row j
+(from 0) has `"value": j mod 1000`.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ UPLOAD, DOWNLOAD, COUNT, AGGREGATE = ("upload", "download", "count", "aggregate"
 QUERIES = (COUNT, AGGREGATE)
 STANDARD, ONE_ZONE = CLASSES = ("standard", "express")
 ROW_BYTES, VALUES = 100, 1000
-# As published: about so many bytes, at most so many objects, and 100 of the large ones.
+# As published: about this many bytes, at most this many objects, and 100 of the large ones.
 TRANSFER_BYTES, TRANSFER_OBJECTS = 775_770_000, 77_577
 QUERY_BYTES, QUERY_OBJECTS = 7_000_000_000, 700_000
 LEAST_OBJECTS = 100
-# On the embedded AWS what counts is that the path works.
+# On the embedded AWS it only matters that the path works.
 LOCAL_BYTES, LOCAL_OBJECTS, LEAST_LOCAL_OBJECTS = 10_000_000, 50, 2
-# What one invocation seeds: so many objects take Standard about four minutes, so many bytes five.
-# Not less, because each lists the whole set to find what is missing: 700 pages for 700,000 objects.
+# Limits of a seeding invocation: in Standard these objects take about four minutes, these bytes
+# five. Each invocation lists the whole set, 700 pages for 700,000 objects, so fewer are better.
 SEEDED_OBJECTS, SEEDED_BYTES, SEEDING_AT_ONCE = 350_000, 25_000_000_000, 64
 SELECTED = {
     COUNT: "count(*) AS row_count",
@@ -34,7 +33,7 @@ SELECTED = {
 
 
 class ExpressValues(Values):
-    """The variables and keys of the work order that the experiment knows a cell by."""
+    """The variables and keys of the work order that the experiment reads."""
 
     placement: str
     query_limit_s: int
@@ -48,7 +47,7 @@ class ExpressValues(Values):
 
 
 def usual_count(operation: str, _: str, object_bytes: int, *__: object) -> int:
-    """How many objects a set has when nothing is said: as published at 10 KB and 100 MB."""
+    """The default number of objects in a set: as published at 10 KB and 100 MB."""
     if operation in QUERIES:
         return min(QUERY_OBJECTS, max(LEAST_OBJECTS, QUERY_BYTES // object_bytes))
     return min(TRANSFER_OBJECTS, max(LEAST_OBJECTS, TRANSFER_BYTES // object_bytes))
@@ -65,24 +64,23 @@ def set_bytes(values: ExpressValues) -> int:
 
 
 def slice_objects(values: ExpressValues) -> tuple[int, float]:
-    """Objects of the largest slice, and of one on average."""
+    """Objects of the largest slice, and of a slice on average."""
     slices = max(1, values["slices"])
     return -(-values["object_count"] // slices), values["object_count"] / slices
 
 
 def messages(values: ExpressValues) -> int:
-    """Each slice as often as a cell is repeated, whatever N."""
+    """`messages_per_concurrency` messages for each slice, whatever N is."""
     return _slices(values) * values["messages_per_concurrency"]
 
 
 def _slices(values: ExpressValues) -> int:
-    """Into how many messages the set is divided; a query is over all of it, whatever a plan says of
-    all its cells."""
+    """Slices of the set; a query reads all of it, whatever the plan sets for all cells."""
     return 1 if values["operation"] in QUERIES else values["slices"]
 
 
 def its_slice(values: ExpressValues, index: int) -> dict[str, Any]:
-    """The objects of message `index`: those of one slice, in turn."""
+    """The objects of message `index`: those of one slice, in rotation."""
     count, slices = values["object_count"], _slices(values)
     at = index % slices
     first, end = count * at // slices, count * (at + 1) // slices
@@ -90,8 +88,8 @@ def its_slice(values: ExpressValues, index: int) -> dict[str, Any]:
 
 
 def seeding(values: ExpressValues) -> Sequence[Mapping[str, Any]]:
-    """What the seeding function gets before a cell that reads: the whole set, in parts; nothing
-    before an upload."""
+    """The seeding function's events before a cell that reads: the whole set, in parts. An upload
+    needs none."""
     if values["operation"] == UPLOAD:
         return ()
     count, step = values["object_count"], seeding_step(values["object_bytes"])
@@ -110,12 +108,12 @@ def seeding(values: ExpressValues) -> Sequence[Mapping[str, Any]]:
 
 
 def seeding_step(object_bytes: int) -> int:
-    """How many objects one invocation seeds at most."""
+    """The most objects that one invocation seeds."""
     return max(1, min(SEEDED_OBJECTS, SEEDED_BYTES // object_bytes))
 
 
 def execution(values: ExpressValues) -> Execution:
-    """What Athena is asked in a cell of queries."""
+    """The query that Athena runs for a cell."""
     operation, size, count = values["operation"], values["object_bytes"], values["object_count"]
     sql = (
         f'SELECT {SELECTED[operation]} FROM "{values["storage_class"]}" '
@@ -126,8 +124,8 @@ def execution(values: ExpressValues) -> Execution:
 
 
 def expected(operation: str, object_bytes: int, object_count: int) -> tuple[str, ...]:
-    """The row that the query gives: rows, and for the aggregate the sum and the largest of their
-    values."""
+    """The row that the query returns: the row count, for the aggregate also the sum and the maximum
+    of the values."""
     rows = object_bytes // ROW_BYTES
     if operation == COUNT:
         return (str(object_count * rows),)

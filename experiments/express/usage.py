@@ -1,19 +1,15 @@
-"""What puts, reads and queries of the two storage classes take: seconds, requests, bytes, what is
-kept.
+"""What uploads, downloads and queries of the two storage classes use: seconds, requests, bytes.
 
-Prices are by class: Standard asks for requests and storage, Express One Zone for every byte up and
-down too.
+S3 Standard bills requests and storage, S3 Express One Zone also every byte that is written or read.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from experiments.express.orders import (
-    DOWNLOAD,
     ONE_ZONE,
     QUERIES,
     SEEDING_AT_ONCE,
@@ -25,27 +21,22 @@ from experiments.express.orders import (
     slice_objects,
 )
 from experiments.express.work import alone
-from experiments.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages
-from experiments.parameters import known_parameters
-from stampede.experiment import HOURS_IN_A_MONTH, Tariff, Usage, Use
+from experiments.objects import BYTES_IN_A_GB, MEBIBYTE, mebibytes, pages, stored
+from stampede.experiment import Tariff, Usage, Use
 
 BYTES_IN_A_TB = 2**40
-# Athena's pricing page: 10 MB a query at least. How often it asks S3 for a large object isn't
-# published: guessed.
+# Athena bills at least 10 MB a query (its pricing page). How often it asks S3 for a large object
+# isn't published: guessed.
 LEAST_SCANNED_BYTES, SPLIT_BYTES = 10 * MEBIBYTE, 64e6
-DELETED_PAGE_S = 0.25  # a guess, rather too much
-# A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide);
-# any_zone has none.
+# A function's network interfaces may hold their subnet for so long at `destroy` (Lambda guide).
 SUBNET_S = 1200
-# The embedded AWS on a machine of two cores: puts of small objects, and what its Athena takes
-# [tried].
+# The embedded AWS on two cores: puts of small objects per second, and Athena's memory [tried].
 LOCAL_CALLS_PER_S, LOCAL_QUERY_MB = 400, 200
-# The Go program as the copies measured it, and what a request's buffers take at most.
+# The Go program as measured for the copies, and the most that a request's buffers take.
 PROCESS_MB, PROCESS_MB_PER_REQUEST = 20, 0.2
 
 
-@dataclass(frozen=True)
-class Billing:
+class Billing(NamedTuple):
     """The service of a storage class on the bill, and the names of its prices."""
 
     service: str
@@ -54,11 +45,6 @@ class Billing:
     upload_gb: str
     read_gb: str
     gb_month: str
-
-    @property
-    def prices(self) -> tuple[str, ...]:
-        """Those of moving an object, in the order of a Tariff."""
-        return self.put, self.get, self.upload_gb, self.read_gb
 
 
 BILLED = {
@@ -75,162 +61,138 @@ BILLED = {
 
 
 def usage(values: ExpressValues) -> Usage:
-    """The needs of a cell: of one message, a slice of a set of objects, or a query over all of
-    it."""
+    """The needs of a cell. A message is a slice of a set of objects, or a query over the set."""
     if values["operation"] in QUERIES:
         return _query(values)
-    uploads = values["operation"] == UPLOAD
-    objects, mean = slice_objects(values)
+    largest, mean = slice_objects(values)
     moved_gb = mean * values["object_bytes"] / BYTES_IN_A_GB
-    return Usage(
-        moved_mb=mebibytes(objects * values["object_bytes"]),
-        uses=(
-            *_transfers(values, mean, moved_gb, "each"),
-            *_kept(values, seeded=not uploads),
-            *_network(values),
-        ),
+    return _usage(
+        values,
+        _transfers(values, mean, moved_gb, is_upload=values["operation"] == UPLOAD),
+        moved_mb=mebibytes(largest * values["object_bytes"]),
         faster_by="more slices or a larger parallel_limit",
         emulator_mb=mebibytes(set_bytes(values)),
         connections=values["parallel_limit"],
-        **_common(values),
     )
 
 
 def tariffs(prices: Mapping[str, float]) -> dict[str, Tariff] | None:
-    """What each class asks; `prices` are US dollars by their name in prices.json. None where one
-    isn't known."""
-    if any(price not in prices for billing in BILLED.values() for price in billing.prices):
+    """What each class bills; `prices` are US dollars by their name in prices.json. None if one of
+    them isn't known."""
+    try:
+        return {
+            name: Tariff(
+                *(prices[price] for price in (each.put, each.get, each.upload_gb, each.read_gb))
+            )
+            for name, each in BILLED.items()
+        }
+    except KeyError:
         return None
-    return {
-        name: Tariff(*(prices[price] for price in billing.prices))
-        for name, billing in BILLED.items()
-    }
 
 
 def _query(values: ExpressValues) -> Usage:
-    count, billing = values["object_count"], BILLED[values["storage_class"]]
+    count, billing, size = values["object_count"], _billing(values), set_bytes(values)
     gets = count * math.ceil(values["object_bytes"] / SPLIT_BYTES)
-    scanned_bytes = max(LEAST_SCANNED_BYTES, set_bytes(values))
-    read = _transfers(
-        values | {"operation": DOWNLOAD}, gets, set_bytes(values) / BYTES_IN_A_GB, "each"
-    )
-    return Usage(
-        moved_mb=mebibytes(set_bytes(values)),
+    scanned_tb = max(LEAST_SCANNED_BYTES, size) / BYTES_IN_A_TB
+    return _usage(
+        values,
+        (
+            Use("Athena", "scanned", "athena_tb", each=scanned_tb),
+            *_transfers(values, gets, size / BYTES_IN_A_GB, is_upload=False),
+            Use(billing.service, "LIST", billing.put, each=pages(count)),
+        ),
+        moved_mb=mebibytes(size),
         within_s3=True,
         in_athena=True,
-        uses=(
-            Use("Athena", "scanned", "athena_tb", each=scanned_bytes / BYTES_IN_A_TB),
-            *read,
-            Use(billing.service, "LIST", billing.put, each=pages(count)),
-            *_kept(values, seeded=True),
-            *_network(values),
-        ),
         faster_by="larger objects",
-        emulator_mb=LOCAL_QUERY_MB + mebibytes(set_bytes(values)),
-        **_common(values),
+        emulator_mb=LOCAL_QUERY_MB + mebibytes(size),
     )
 
 
-def _network(values: ExpressValues) -> tuple[Use, ...]:
-    """What is billed of the network of a function in the directory bucket's zone."""
-    if values["placement"] != "same_zone":
-        return ()
-    return (Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_cell_hour=1),)
-
-
-def _common(values: ExpressValues) -> dict[str, Any]:
-    count, seeded = values["object_count"], values["operation"] != UPLOAD
-    listed_s = _listed(values) * known_parameters("express")["list_page_s"]
-    put_s = (
-        {"aws": _seeding_s(values), "local": count / LOCAL_CALLS_PER_S}
-        if seeded
-        else {"aws": 0, "local": 0}
+def _usage(values: ExpressValues, operation: tuple[Use, ...], **own: Any) -> Usage:
+    """The needs of a cell whose messages use `operation`; `own` are those of a slice or a
+    query."""
+    seeding_s, network, is_in_subnet = {}, (), values["placement"] == "same_zone"
+    if values["operation"] != UPLOAD:
+        seeding_s = {
+            "aws": _seeding_s(values),
+            "local": values["object_count"] / LOCAL_CALLS_PER_S,
+        }
+    if is_in_subnet:
+        words, price = "interface endpoint to SQS", "interface_endpoint_hour"
+        network = (Use("VPC", words, price, per_cell_hour=1),)
+    return Usage(
+        uses=(*operation, *_kept(values), *network),
+        data_mb=0,
+        process_mb=math.ceil(PROCESS_MB + PROCESS_MB_PER_REQUEST * values["parallel_limit"]),
+        tmp_mb=values["ephemeral_storage_mb"],
+        sized_by="object_count",
+        stack_s=SUBNET_S if is_in_subnet else 0,
+        seeded=_set(values),
+        seeding_s=seeding_s,
+        **own,
     )
-    return {
-        "data_mb": 0,
-        "process_mb": math.ceil(PROCESS_MB + PROCESS_MB_PER_REQUEST * values["parallel_limit"]),
-        "tmp_mb": values["ephemeral_storage_mb"],
-        "sized_by": "object_count",
-        "stack_s": SUBNET_S if values["placement"] == "same_zone" else 0,
-        "seeded": _set(values),
-        "seeding_s": {
-            "aws": put_s["aws"] + listed_s + pages(count) * DELETED_PAGE_S,
-            "local": put_s["local"],
-        },
-    }
 
 
 def _seeding_s(values: ExpressValues) -> float:
-    """Seconds in which the seeding function puts a set on AWS."""
-    return alone(
-        values | {"operation": UPLOAD, "parallel_limit": SEEDING_AT_ONCE, "slices": 1}
-    ).mean_s
+    """Seconds that the seeding function takes to put a set on AWS."""
+    seeding = {"operation": UPLOAD, "parallel_limit": SEEDING_AT_ONCE, "slices": 1}
+    return alone(values | seeding).mean_s
 
 
-def _kept(values: ExpressValues, *, seeded: bool) -> tuple[Use, ...]:
-    """A set of objects is stored by the seeding function where no cell does, and kept while a stack
-    is up, by the hour; its keys are listed before each cell that needs it, and again when it is
-    removed. Deletions are free."""
+def _kept(values: ExpressValues) -> tuple[Use, ...]:
+    """Storing a set of objects while the stack is up. The seeding function puts it unless the cell
+    uploads it; each part of the seeding lists all keys to find what is missing. They are listed
+    again when the set is removed. Deletions are free."""
     name, count, gb = _set(values), values["object_count"], set_bytes(values) / BYTES_IN_A_GB
-    billing, what = BILLED[values["storage_class"]], "of the data sets"
-    stored = Use(
-        billing.service,
-        f"storage {what}",
-        billing.gb_month,
-        per_hour=gb / HOURS_IN_A_MONTH,
-        of=name,
+    billing, parts = _billing(values), -(-count // seeding_step(values["object_bytes"]))
+    is_seeded = values["operation"] != UPLOAD
+    kept = (
+        Use(
+            billing.service,
+            "LIST of the data sets",
+            billing.put,
+            per_cell=pages(count) * parts * is_seeded,
+            once=pages(count),
+            of=name,
+        ),
+        stored(billing.service, "storage of the data sets", billing.gb_month, gb, name),
     )
-    listed = Use(
-        billing.service,
-        f"LIST {what}",
-        billing.put,
-        per_cell=_listed(values),
-        once=pages(count),
-        of=name,
-    )
-    if not seeded:
-        return listed, stored
+    if not is_seeded:
+        return kept
     gb_s = _seeding_s(values) * values["memory_size"] / 1024
-    lambda_price = f"lambda_gb_s_{values['architecture']}"
-    puts = _transfers(values | {"operation": UPLOAD}, count, gb, "once", f" {what}", name)
+    price = f"lambda_gb_s_{values['architecture']}"
     return (
-        *puts,
-        listed,
-        stored,
-        Use("Lambda", "seeding the data sets", lambda_price, once=gb_s, of=name),
+        *_transfers(values, count, gb, is_upload=True, of=name),
+        *kept,
+        Use("Lambda", "seeding the data sets", price, once=gb_s, of=name),
     )
 
 
 def _transfers(
-    values: ExpressValues, requests: float, gb: float, when: str, words: str = "", of: str = ""
+    values: ExpressValues, requests: float, gb: float, *, is_upload: bool, of: str = ""
 ) -> tuple[Use, ...]:
-    """The lines of `requests` uploads or downloads of `gb` in all, for each operation or `once` for
-    the set `of`."""
-    billing, uploads = BILLED[values["storage_class"]], values["operation"] == UPLOAD
-    what = ("PUT" if uploads else "GET") + words
-    bytes_words = (
-        "transfer within the region" if values["storage_class"] == STANDARD else f"bytes of {what}"
-    )
-    price, gb_price = (
-        (billing.put, billing.upload_gb) if uploads else (billing.get, billing.read_gb)
-    )
+    """The lines of `requests` that transfer `gb` in all: for each operation, or once for the set
+    `of`."""
+    billing, when = _billing(values), "once" if of else "each"
+    what = ("PUT" if is_upload else "GET") + (" of the data sets" if of else "")
+    moved = f"bytes of {what}"
+    if values["storage_class"] == STANDARD:
+        moved = "transfer within the region"
+    price, gb_price = billing.get, billing.read_gb
+    if is_upload:
+        price, gb_price = billing.put, billing.upload_gb
     return (
         Use(billing.service, what, price, of=of, **{when: requests}),
-        Use(billing.service, bytes_words, gb_price, of=of, **{when: gb}),
+        Use(billing.service, moved, gb_price, of=of, **{when: gb}),
     )
+
+
+def _billing(values: ExpressValues) -> Billing:
+    return BILLED[values["storage_class"]]
 
 
 def _set(values: ExpressValues) -> str:
     return (
         f"{values['storage_class']}, {values['object_count']:,} x {values['object_bytes']:,} bytes"
-    )
-
-
-def _listed(values: ExpressValues) -> int:
-    """Pages that are listed to find what of a set is missing before a cell reads it: all of them
-    for each part."""
-    if values["operation"] == UPLOAD:
-        return 0
-    return pages(values["object_count"]) * -(
-        -values["object_count"] // seeding_step(values["object_bytes"])
     )

@@ -1,5 +1,5 @@
-"""What one operation of the storage classes does, in quantities: a slice put or read by our Go
-program or by the published loop, or a query of Athena's."""
+"""One operation of the storage classes in the words of the model: a slice that our Go program or
+the published loop uploads or downloads, or an Athena query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGE_BYTES = 100 * 100e6
 
 
 def work(values: ExpressValues, parameters: Parameters) -> Work:
-    """One message: its slice of the set by our Go program, `parallel_limit` objects at a time, or a
+    """One message: a slice of the set by our Go program, `parallel_limit` objects at a time, or a
     query."""
     if values["operation"] in QUERIES:
         return _query(values, parameters)
@@ -43,9 +43,9 @@ def work(values: ExpressValues, parameters: Parameters) -> Work:
 
 
 def alone(values: ExpressValues) -> Operation:
-    """One message of a cell on AWS, where nothing else hinders it. A memory size out of range the
-    checks refuse, and they come after this."""
-    # here: it imports numpy, and `stampede --help` needs the declarations only
+    """One message of a cell on AWS with no other load. The checks, which come later, refuse memory
+    sizes out of range."""
+    # Imported here because it loads numpy, and `stampede --help` needs only the declarations.
     from stampede.model import function
 
     parameters = known_parameters("express")
@@ -55,15 +55,19 @@ def alone(values: ExpressValues) -> Operation:
 
 
 def usual_slices(
-    kind: str, storage_class: str, object_bytes: int, parallel_limit: int, count: int, *_: object
+    operation: str,
+    storage_class: str,
+    object_bytes: int,
+    parallel_limit: int,
+    count: int,
+    *_: object,
 ) -> int:
-    """Into how many messages a set of `count` objects is divided when nothing is said: as few as
-    leave each its time, by the answers and bytes of its requests and by what a function's network
-    sustains."""
-    if kind in QUERIES:
+    """The default number of messages for a set of `count` objects: as few as end within SLICE_S,
+    given the latency and bytes of their requests and the sustained rate of a function's network."""
+    if operation in QUERIES:
         return 1
     values = {
-        "operation": kind,
+        "operation": operation,
         "storage_class": storage_class,
         "object_bytes": object_bytes,
         "parallel_limit": parallel_limit,
@@ -78,7 +82,7 @@ def usual_slices(
 
 
 def published(values: ExpressValues, parameters: Parameters) -> Work:
-    """What was published: all objects in one loop of boto3's on a host, or the query."""
+    """The published operation: all objects in one boto3 loop on a host, or the query."""
     if values["operation"] in QUERIES:
         return _query(values, parameters)
     own_s = parameters[f"host_{values['operation']}_{values['storage_class']}_s"]
@@ -88,8 +92,8 @@ def published(values: ExpressValues, parameters: Parameters) -> Work:
 
 
 def _transferring(values: ExpressValues, parameters: Parameters, objects: float) -> Step:
-    """So many objects, each of them a request of a connection, which waits for the answer and then
-    for the bytes."""
+    """Transferring `objects`, a request each, which waits for the answer and then for the
+    bytes."""
     size, transferred = values["object_bytes"], objects * values["object_bytes"]
     service = "s3" if values["storage_class"] == STANDARD else "express"
     rate = f"{service}_put" if values["operation"] == UPLOAD else f"{service}_get"
@@ -107,8 +111,8 @@ def _transferring(values: ExpressValues, parameters: Parameters, objects: float)
 
 
 def _query(values: ExpressValues, parameters: Parameters) -> Work:
-    """A query: what it takes for bytes (up to 10 GB as long as for those), and for each object; an
-    aggregate its share of a count's seconds."""
+    """A query: seconds for its bytes (the same up to 10 GB) and for each object. An aggregate takes
+    a share of a count's seconds."""
     kind = values["storage_class"]
     share = parameters["athena_aggregate_share"] if values["operation"] == AGGREGATE else 1.0
     reading = Step(

@@ -1,5 +1,4 @@
-"""The columns of the file systems' tables: axes, metrics, the published figures beside them, and
-what stands in."""
+"""The columns of the file systems' tables: axes, metrics, published figures and stand-ins."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -30,18 +29,17 @@ UNKNOWN_READS = "beside the first reads, although it isn’t published which rea
 
 
 def usual_method(storage: str, *_: object) -> str:
-    """How a storage is read when nothing is said: as published."""
+    """How a storage is read by default: as published."""
     return "download_file" if storage.startswith("s3") and storage != "s3files" else "copy"
 
 
 def later_read(values: FilesystemValues) -> str:
-    """What records say of reads after a sandbox's first (functions/filesystem/timed_copy.py)."""
+    """A record's word for reads after a sandbox's first (functions/filesystem/timed_copy.py)."""
     return "dropped" if values["cache"] == "drop" and is_mounted(values) else "repeat"
 
 
 def _large_cell(row: Mapping[str, str]) -> dict[str, Any]:
-    """EFS at 3008 MB was mostly the page cache; the published mean without it is the one of first
-    reads."""
+    """EFS at 3008 MB was mostly the page cache; the mean without it counts as first reads."""
     if row["source"] == "efs_uncached":
         return {"storage": "efs", "read": "first"}
     from_cache = row["source"] == "efs" and row["memory_size_mb"] == "3008"
@@ -49,7 +47,7 @@ def _large_cell(row: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _small_cell(row: Mapping[str, str]) -> dict[str, Any]:
-    """How much of it came from the page cache nobody has published."""
+    """The share of the page cache isn't published."""
     return {"storage": row["source"]}
 
 
@@ -81,8 +79,7 @@ AXES = (
     Axis("storage", kind=str),
     Axis("dataset", label="data set", kind=str, in_order=True, allowed=DATASETS),
     memory_axis(),
-    # Of the record alone: whether its sandbox had read these files before, and they may come from
-    # its page cache.
+    # Only in records: whether the sandbox had read these files before, perhaps into its page cache.
     Axis("read", variable="", words="{} read", kind=str, default="first", later=later_read),
     Axis("method", variable="read_method", words="by {}", kind=str, default=usual_method),
     Axis("threads", words="{} threads", default=THREADS, in_order=True, allowed=THREADS_ALLOWED),

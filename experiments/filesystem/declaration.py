@@ -1,5 +1,5 @@
-"""The file system experiment: one large file and a thousand small ones, copied to /tmp from S3 and
-from a mount."""
+"""The file system experiment: a large file and a thousand small ones, copied to /tmp from S3 and
+from a mounted file system."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -76,11 +76,10 @@ class Filesystem(Experiment):
     )
     stand_ins = {"storage": {"efs": FOLDER, "s3files": FOLDER, "s3_in_vpc": LOOPBACK}}
     untried = {"storage": ("s3files",)}
-    # what a mount asks for, it asks by itself, and of another bucket
+    # A mount makes its own requests, and to another bucket.
     not_logged = {"storage": ("efs", "s3files")}
     needs = (FILE_SYSTEM,)
-    # In the provider's words for a stack of CloudFormation's, as S3 Files' own for this aren't
-    # published.
+    # The provider's words for a CloudFormation stack; those of S3 Files aren't published.
     passing_refusal = PassingRefusal(
         r"CloudFormation Stack \(\S+-s3files/\S+\) delete",
         "S3 Files deletes a file system only once its changes are exported to the bucket",
@@ -93,7 +92,7 @@ class Filesystem(Experiment):
     objects = staticmethod(objects)
 
     def order(self, values: FilesystemValues, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """The axes, and what has to arrive."""
+        """The axes, and the files and bytes that must arrive."""
         return super().order(values, objects) | what_arrives(values)
 
     def proof(self, values: FilesystemValues) -> dict[str, Any]:

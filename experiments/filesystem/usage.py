@@ -1,5 +1,4 @@
-"""What a copy takes: requests, bytes of EFS; and the data set, one large file and many small
-ones."""
+"""The data set, a large file and many small ones, and what a copy uses: requests, bytes of EFS."""
 
 from __future__ import annotations
 
@@ -7,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests
+from experiments.checking import fits, same
+from experiments.objects import MEBIBYTE, mebibytes, pages, put_requests, stored
 from experiments.reading import HEADS, parts
-from experiments.temporary_storage import unfitting
 from stampede.experiment import (
-    HOURS_IN_A_MONTH,
     DataObject,
     Usage,
     Use,
@@ -23,20 +21,20 @@ from stampede.finding import PROBLEM, Finding, Wrong
 # The published sizes: 10 to 100 KB in steps of 10 KB, in turn.
 SMALL_BYTES = [1000 * kilobytes for kilobytes in range(10, 101, 10)]
 # Mount targets take 3 to 4 minutes, and Lambda's network interfaces may hold their subnets for tens
-# of minutes at `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC"); no
-# run on AWS stands behind it.
+# of minutes at `destroy` (Lambda guide, "Giving Lambda functions access to resources in a VPC").
+# Not tried on AWS.
 STACK_S = 240 + 1200
-# A function's process, as measured for the download's download_file.
+# A function's process, as measured for the download experiment's download_file.
 PROCESS_MB = 44
-# As published: 30 threads, of which the SDK's ten connections were in effect.
+# As published: 30 threads share the SDK's ten connections.
 THREADS, CONNECTIONS = 30, 10
-# The function's rule for either (functions/filesystem/copy_order.py).
+# The function's rule for both (functions/filesystem/copy_order.py).
 THREADS_ALLOWED = range(1, 256 + 1)
 DATASETS = ("large", "small")
 
 
 class FilesystemValues(Values):
-    """The variables and keys of the work order that the experiment knows a cell by."""
+    """The variables and keys of the work order that the experiment reads."""
 
     storage: str
     throughput_mode: str
@@ -77,6 +75,9 @@ def usage(values: FilesystemValues) -> Usage:
     data_gb = (large_mb + small_mb) / 1024
     gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
     puts = put_requests(large_mb * MEBIBYTE) + files
+    listed = pages(files) if small and not mounted else 0
+    read_gb = moved_mb / 1024 if values["storage"] == "efs" else 0
+    what = "storage of the data set"
     return Usage(
         moved_mb=moved_mb,
         data_mb=large_mb + small_mb,
@@ -86,28 +87,10 @@ def usage(values: FilesystemValues) -> Usage:
         stack_s=STACK_S,
         uses=(
             Use("S3", "GET and HEAD", "s3_get", each=gets),
-            Use(
-                "S3",
-                "LIST, and PUT of the data set",
-                "s3_put",
-                once=puts,
-                each=pages(files) if small and not mounted else 0,
-            ),
-            Use(
-                "S3", "storage of the data set", "s3_gb_month", per_hour=data_gb / HOURS_IN_A_MONTH
-            ),
-            Use(
-                "EFS",
-                "storage of the data set",
-                "efs_gb_month",
-                per_hour=data_gb / HOURS_IN_A_MONTH,
-            ),
-            Use(
-                "EFS",
-                "elastic reads",
-                "efs_read_gb",
-                each=moved_mb / 1024 if values["storage"] == "efs" else 0,
-            ),
+            Use("S3", "LIST, and PUT of the data set", "s3_put", once=puts, each=listed),
+            stored("S3", what, "s3_gb_month", data_gb),
+            stored("EFS", what, "efs_gb_month", data_gb),
+            Use("EFS", "elastic reads", "efs_read_gb", each=read_gb),
             Use("EFS", "elastic writes of the data set", "efs_write_gb", once=data_gb),
             Use("VPC", "interface endpoint to SQS", "interface_endpoint_hour", per_hour=1),
         ),
@@ -115,35 +98,28 @@ def usage(values: FilesystemValues) -> Usage:
 
 
 def checks(cells: Sequence[FilesystemValues]) -> list[Finding]:
-    """What is copied is deployed, and fits into /tmp, and EFS keeps its throughput mode."""
-    return look(
-        {"storage": _storage, "data set and /tmp": _tmp, "throughput mode": _throughput_mode}, cells
-    )
+    """What is copied is deployed and fits into /tmp, and EFS keeps its throughput mode (EFS guide,
+    "Restrictions on switching throughput")."""
+    why = "EFS changes it once in 24 hours"
+    return [
+        *look({"storage": _storage, "data set and /tmp": _tmp}, cells),
+        same("throughput mode", cells, ("throughput_mode",), why),
+    ]
 
 
-def _storage(cells: Sequence[FilesystemValues]) -> Wrong:
-    if any(cell["storage"] == "s3files" and not cell["with_s3files"] for cell in cells):
+def _storage(cell: FilesystemValues) -> Wrong:
+    if cell["storage"] == "s3files" and not cell["with_s3files"]:
         return PROBLEM, "s3files isn't deployed", "use --set with_s3files=true"
     return None
 
 
-def _tmp(cells: Sequence[FilesystemValues]) -> Wrong:
-    return unfitting(cells, lambda cell: usage(cell).moved_mb, "smaller files")
-
-
-def _throughput_mode(cells: Sequence[FilesystemValues]) -> Wrong:
-    """EFS guide, "Restrictions on switching throughput"."""
-    modes = sorted({cell["throughput_mode"] for cell in cells})
-    if len(modes) > 1:
-        found = f"throughput_mode {' and '.join(modes)}: EFS changes it once in 24 hours"
-        return PROBLEM, found, "run a sweep for each mode"
-    return None
+def _tmp(cell: FilesystemValues) -> Wrong:
+    return fits(cell, "ephemeral_storage_mb", usage(cell).moved_mb, "smaller files")
 
 
 @cache
 def small_files(files: int) -> Sequence[DataObject]:
-    """So many small files, as objects of S3. The model asks for them with every set of
-    parameters."""
+    """The small files as S3 objects; the model asks for them with every set of parameters."""
     return tuple(
         DataObject(f"small/{index:05}.bin", SMALL_BYTES[index % len(SMALL_BYTES)])
         for index in range(files)
@@ -151,5 +127,5 @@ def small_files(files: int) -> Sequence[DataObject]:
 
 
 def is_mounted(values: FilesystemValues) -> bool:
-    """Whether the storage is mounted, and not asked by requests."""
+    """Whether the storage is mounted, and not read by requests."""
     return values["storage"] in ("efs", "s3files")

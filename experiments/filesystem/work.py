@@ -1,5 +1,4 @@
-"""What one copy of a data set does, in quantities: from S3 by boto3, or off a mount by one
-thread."""
+"""One copy of a data set in the words of the model: by boto3, or from a mount by one thread."""
 
 from __future__ import annotations
 
@@ -40,8 +39,8 @@ def work(values: FilesystemValues, parameters: Parameters) -> Work:
 
 
 def _mounted(values: FilesystemValues, parameters: Parameters, cached: bool) -> list[Step]:
-    """Reading and writing in turn, by one thread. A cached file is opened at the server all the
-    same (NFS asks whether it is still the same), but not read there."""
+    """One thread reads and writes in turn. A cached file is still opened at the server, because NFS
+    asks whether it has changed, but not read there."""
     files = values["small_files"] if values["dataset"] == "small" else 1
     read_bytes = what_arrives(values)["bytes"]
     cpu_s = (
@@ -62,8 +61,8 @@ def _mounted(values: FilesystemValues, parameters: Parameters, cached: bool) -> 
 
 
 def _mount_bytes_per_s(values: FilesystemValues, parameters: Parameters) -> float:
-    """What one thread reads of the mount. Nobody has published S3 Files: direct reads are taken for
-    a connection to S3, and those through the file system for EFS's."""
+    """The rate at which one thread reads the mount. Nothing is published of S3 Files: direct reads
+    are assumed to be as fast as a connection to S3, the others as fast as EFS."""
     if values["storage"] == "efs":
         return min(parameters["efs_stream_bytes_per_s"], parameters["efs_client_bytes_per_s"])
     direct = values["direct_s3_read"] == "AUTO" and values["memory_size"] >= DIRECT_READ_FROM_MB
@@ -74,34 +73,21 @@ def _mount_bytes_per_s(values: FilesystemValues, parameters: Parameters) -> floa
 
 
 def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
-    """The small files by many threads, after a listing; or the large one, in parts or (`pool`)
-    whole."""
+    """Many threads read the small files after a listing; the large one is read in parts or, by
+    `pool`, whole."""
     pool, large_mb = values["read_method"] == "pool", values["large_file_mb"]
+    processors = parameters["python_processors"]
     if values["dataset"] != "small":
+        method, requests, at_once, heads = "download_file", HEADS + parts(large_mb), AT_ONCE, HEADS
         if pool:
-            return [
-                reading(large_mb, 1, 1, parameters["stream_tmp_cpu_s_per_gib"], 1.0, parameters)
-            ]
-        cpu_s_per_gib, threads = (
-            parameters["download_file_tmp_cpu_s_per_gib"],
-            parameters["python_processors"],
-        )
-        return [
-            reading(
-                large_mb,
-                HEADS + parts(large_mb),
-                AT_ONCE,
-                cpu_s_per_gib,
-                threads,
-                parameters,
-                HEADS,
-            )
-        ]
+            method, requests, at_once, heads, processors = "stream", 1, 1, 0, 1.0
+        cpu_s_per_gib = parameters[f"{method}_tmp_cpu_s_per_gib"]
+        return [reading(large_mb, requests, at_once, cpu_s_per_gib, processors, parameters, heads)]
     files, threads, connections = values["small_files"], values["threads"], values["connections"]
     listing = Step(
         "listing", requests=pages(files), request_s=parameters["list_page_s"], rate="s3_get"
     )
-    # The SDK looks at an object first, and opens connections beyond its pool for one request each.
+    # The SDK makes a HEAD first, and opens a connection beyond its pool for each request.
     requests = 1 if pool else 2
     at_once = min(threads, files, connections if pool else threads)
     cpu_s = parameters["pool_cpu_s_per_file"]
@@ -120,6 +106,6 @@ def _from_s3(values: FilesystemValues, parameters: Parameters) -> list[Step]:
         bytes=what_arrives(values)["bytes"],
         stream_bytes_per_s=parameters["s3_connection_bytes_per_s"],
         cpu_s=files * cpu_s,
-        threads=parameters["python_processors"],
+        threads=processors,
     )
     return [listing, copying]

@@ -1,5 +1,4 @@
-"""The function experiment: the user's own Lambda function, at the memory sizes and the N that they
-choose."""
+"""The function experiment: the user's own Lambda function at several memory sizes and N."""
 
 from experiments.function.checks import checks, local_checks
 from experiments.function.work import EXAMPLE, FunctionValues, measured, work
@@ -7,7 +6,7 @@ from stampede.axes import Axis, concurrency_axis, memory_axis
 from stampede.experiment import CPU_S, PEAK_MEMORY_MB, Compare, Experiment, Matrix, Metric, Usage
 from stampede.variable_rules import DEFAULTS
 
-# A process of the embedded AWS with the proxy and a handler of the standard library (anonymous
+# A function's process of the embedded AWS: the proxy and a handler without libraries (anonymous
 # memory: 13 MiB).
 PROCESS_MB = 24
 
@@ -23,9 +22,9 @@ class Function(Experiment):
         Axis("architecture", kind=str, default="x86_64"),
         Axis("batch_size", words="batches of {}", default=1),
         Axis("batching_window_s", label="window", words="gathered for {} s", unit="s", default=0),
-        # Of the record alone: which payload of the file it was, from 0.
+        # Only in records: the number of the payload in its file, from 0.
         Axis("payload", variable="", words="payload {}", default=0),
-        # Of the record alone: whether the invocation was the first of its sandbox.
+        # Only in records: whether the invocation was the first of its sandbox.
         Axis("start", variable="", words="{} start", kind=str, default="cold", later="warm"),
     )
     metrics = (
@@ -97,7 +96,7 @@ class Function(Experiment):
     measured = staticmethod(measured)
 
     def usage(self, values: FunctionValues) -> Usage:
-        """A process, and no data that anybody knows of before the handler has run."""
+        """A process; the handler's data isn't known before it has run."""
         tmp_mb = values["ephemeral_storage_mb"]
         return Usage(
             moved_mb=0, data_mb=0, process_mb=PROCESS_MB, tmp_mb=tmp_mb, sized_by="package", uses=()

@@ -1,5 +1,5 @@
-"""What one invocation does, in quantities: the handler's CPU seconds and waiting, which a first
-cell tells."""
+"""One invocation in the words of the model: the handler's CPU seconds and waiting time, which a
+run's first cell measures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLE = ROOT / "examples" / "thumbnail"
 
 
 class FunctionValues(Values):
-    """The variables that the experiment knows a cell by."""
+    """The variables that the experiment reads."""
 
     package: str
     handler: str
@@ -33,13 +33,13 @@ class FunctionValues(Values):
     batching_window_s: int
 
 
-# Nothing in the model may be 0.
+# Parameters of the model must be above 0.
 LEAST = 1e-6
 
 
 def work(values: FunctionValues, parameters: Parameters) -> Work:
-    """One invocation of the handler, after a start of its runtime with the handler's module. Raises
-    UsageError for a user's own handler whose parameters are still the guesses for the example."""
+    """One invocation of the handler, and the start of its runtime. Raises UsageError for a user's
+    own handler if its parameters are still the guesses for the example."""
     is_guess = parameters.row("handler_cpu_s").known == "guessed"
     if is_guess and (INFRA / str(values["package"])).resolve() != EXAMPLE:
         raise UsageError(
@@ -57,14 +57,14 @@ def work(values: FunctionValues, parameters: Parameters) -> Work:
 def measured(
     records: Iterable[Mapping[str, Any]], parameters: Parameters, run_id: str, place: str
 ) -> list[Parameter]:
-    """The handler's parameters in an invocation with its whole batch, medians with their quartiles,
-    of the cell of a run with the smallest N, the most memory and the smallest batches; `place` is
-    where it ran, `aws` or `local`. Raises LookupError where fewer than two succeeded there."""
+    """The handler's parameters for an invocation with its whole batch: medians and quartiles of the
+    run's cell with the smallest N, the most memory and the smallest batches. `place` is where it
+    ran, `aws` or `local`. Raises LookupError if fewer than two invocations of it succeeded."""
 
     def cell_of(row: Mapping[str, Any]) -> tuple[int, int, int]:
         return -row["concurrency_limit"], row["memory_size"], -(row.get("batch_size") or 1)
 
-    # All messages of a batch have its times.
+    # All messages of a batch have the same times.
     succeeded = [
         row
         for row in records
@@ -74,7 +74,7 @@ def measured(
     rows = [row for row in succeeded if cell_of(row) == cell]
     if len(rows) < 2:
         raise LookupError(f"run {run_id} has fewer than two successful invocations in a cell")
-    # The embedded AWS gives a function all of a processor.
+    # The embedded AWS gives a function a whole processor.
     processors = vcpus(cell[1], parameters) if place == "aws" else 1.0
     cpu_s = [row["client_cpu_seconds"] for row in rows]
     took_s = [row["elapsed_seconds"] for row in rows]

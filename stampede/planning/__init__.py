@@ -1,1 +1,1 @@
-"""What is known before a run: its cells, what they ask for, what is refused, predicted and paid."""
+"""A run before it starts: its cells, their demand, checks, predictions and cost."""

@@ -1,4 +1,4 @@
-"""What a plan asks for, cell by cell, as numbers."""
+"""What each cell of a plan needs, as numbers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from stampede.planning.plan import Plan
 
 @dataclass(frozen=True)
 class Demand:
-    """What a cell takes of AWS, of this machine and of time. Sizes in MB as Lambda counts them
-    (MiB), times in seconds; `applies` unless the cell before has the same stack. `workers` is what
-    carries its messages out, in the plural.
+    """What a cell needs of AWS, of this machine and of time. Sizes are in MB as Lambda counts them
+    (MiB), times in seconds. The cell `applies` unless the cell before has the same stack. `workers`
+    is the plural noun for what handles its messages.
 
-    What the model says of its floods, where it `is_foreseen`: `floods_s` are from the first message
-    of each to its last record, `working_s` those of all operations together, those too that are cut
-    off at the time limit, `longest_s` those of the slowest, were there no limit, and `start_s`
-    those of an environment's start that are billed. Otherwise `working_s` is the most that they can
-    be in Lambda."""
+    If the cell `is_foreseen`, the model predicts its floods: `floods_s` from the first message of
+    each flood to its last record, `working_s` of all operations together, also those that the time
+    limit cuts off, `longest_s` of the slowest operation without a limit, and `start_s`, billed, of
+    an environment's start. Otherwise `working_s` is an upper bound of the time in Lambda."""
 
     cell: Cell
     usage: Usage
@@ -35,12 +34,12 @@ class Demand:
 
     @property
     def name(self) -> str:
-        """The cell's."""
+        """The cell's name."""
         return self.cell.name
 
     @property
     def memory_mb(self) -> int:
-        """Of a function."""
+        """A function's memory."""
         return self.cell.values["memory_size"]
 
     @property
@@ -50,29 +49,28 @@ class Demand:
 
     @property
     def timeout_s(self) -> int:
-        """Of a function."""
+        """A function's timeout."""
         return self.cell.values["timeout_s"]
 
     @property
     def pollers(self) -> tuple[int, int] | None:
-        """The least and the most provisioned event pollers of the trigger; None in standard
-        mode."""
+        """The minimum and maximum of the trigger's provisioned pollers; None in standard mode."""
         pollers = self.cell.values.get("provisioned_pollers")
         return pollers and (pollers["minimum"], pollers["maximum"])
 
     @property
     def operations(self) -> int:
-        """What is timed or warmed up in the cell, one a message or a full batch of them."""
+        """Timed and warm-up operations of the cell, one for each message or full batch."""
         return self.cell.invocations + self.cell.warm_up_invocations
 
     @property
     def preparing(self) -> int:
-        """Messages that prepare the cell, one or none."""
+        """The number of messages that prepare the cell: one or none."""
         return int(bool(self.usage.preparation_s))
 
     @property
     def all_messages(self) -> int:
-        """Messages sent in the cell, whatever they are for."""
+        """All messages of the cell."""
         return self.cell.messages + self.cell.warm_up_messages + self.preparing
 
     def preparation_s(self, target: str) -> float:

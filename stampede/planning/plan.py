@@ -1,12 +1,11 @@
-"""A sweep's plan: which cells, in which order, with how many messages. Pure: the same options give
-the same plan."""
+"""A sweep's plan: its cells, their order and messages. The same options give the same plan."""
 
 from __future__ import annotations
 
 import itertools
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -27,18 +26,17 @@ from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES
 
 MAX_CELLS = 1000
-# What an interval over rounds needs: MINIMUM_ROUNDS of report/intervals.py. With more of them N
-# functions would be busy for less of the time.
+# An interval over rounds needs MINIMUM_ROUNDS of report/intervals.py. With more rounds N functions
+# are busy for less of the time.
 USUAL_ROUNDS = 5
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides what a sweep does; stored in run.json, so that `--resume` does the
-    same.
+    """Everything that decides what a sweep does, stored in run.json for `--resume`.
 
-    `cells` are in the order in which they run. `swept` are the variables that name them, and
-    `fixed` those that the matrix or --set gives all of them one value.
+    `cells` are in the order in which they run. `swept` are the variables that name them, `fixed`
+    those to which the matrix or --set gives one value in all cells.
     """
 
     experiment: str
@@ -53,12 +51,11 @@ class Plan:
     start_barrier_s: float | None = None
 
     def stacks(self) -> list[list[Cell]]:
-        """The cells, together what shares a stack: those of one repeat that differ only in their
-        work orders."""
+        """The cells of each stack, which are of one repeat and differ only in their work orders."""
         return [list(cells) for _, cells in itertools.groupby(self.cells, lambda cell: cell.block)]
 
     def blocks(self) -> list[list[Cell]]:
-        """The cells, together what runs interleaved: the cells of a stack, or a cell alone."""
+        """The cells that run interleaved: all cells of a stack, or a single cell."""
         blocks: list[list[Cell]] = []
         for stack in self.stacks():
             blocks += [stack] if stack[0].rounds > 1 else [[cell] for cell in stack]
@@ -72,9 +69,8 @@ class Plan:
         return order
 
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
-        """The Terraform variables of a cell: those that the plan is about, and those that Terraform
-        would set otherwise; `defaults` are `infra_defaults()`. What only null stands for is
-        null."""
+        """The Terraform variables of a cell: those that the plan names, and those that differ from
+        `defaults` (`infra_defaults()`). A value that only null stands for is null."""
         named, unused = (
             ("experiment", *self.fixed, *self.swept),
             EXPERIMENTS[self.experiment].unused,
@@ -91,7 +87,7 @@ class Plan:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """The plan as it stands in run.json, beside its experiment and its cells."""
+        """The plan for run.json, without its experiment and cells, which stand next to it."""
         stored = asdict(replace(self, cells=()))
         return {
             name: value for name, value in stored.items() if name not in ("experiment", "cells")
@@ -99,7 +95,7 @@ class Plan:
 
     @classmethod
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
-        """The plan of a run.json. Raises ValueError where a part is missing or can't be right."""
+        """The plan in a run.json. Raises ValueError if a part is missing or invalid."""
         experiment = of_run(manifest)
         stored = typed(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
@@ -121,7 +117,7 @@ def _only_null_means(name: str, value: Any) -> bool:
 
 
 def _read_again(cell: Cell, experiment: Experiment) -> Cell:
-    """A stored cell, with the defaults of variables that there weren't yet. Raises ValueError."""
+    """A stored cell, with defaults for variables that are newer. Raises ValueError."""
     try:
         return replace(cell, values=_checked(experiment, {**_defaults(experiment), **cell.values}))
     except UsageError as error:
@@ -129,8 +125,8 @@ def _read_again(cell: Cell, experiment: Experiment) -> Cell:
 
 
 def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`complete` values. Raises UsageError for one that its rule refuses."""
-    for name, axis in experiment.order_axes.items():  # before defaults are made of them
+    """`complete` values. Raises UsageError for a value that its rule refuses."""
+    for name, axis in experiment.order_axes.items():  # before defaults are derived from them
         value = values.get(name) or None  # 0 is none
         if value is not None and not axis.takes(value):
             raise UsageError(f"{name}: must be {axis.rule}, got {value!r}")
@@ -140,7 +136,7 @@ def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Those of the variables that the experiment has, without others those of infra/."""
+    """The defaults of the experiment's variables; if `defaults` is None, those of infra/."""
     if defaults is None:
         defaults = {name: rule.default for name, rule in RULES.items()}
     return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
@@ -156,52 +152,44 @@ def make_plan(
     seed: int = 1,
     **options: Any,
 ) -> Plan:
-    """The plan of `experiment` on `target` with `--set variable=v1,v2` settings laid over the
-    default matrix, and that over `defaults`, `infra_defaults()` (without them what infra/ itself
-    has).
+    """The plan of `experiment` on `target`. The settings `variable=v1,v2` of --set replace values
+    of the default matrix, and those replace `defaults`, which are `infra_defaults()` or, if None,
+    those of infra/ itself.
 
-    Where the matrix has several products of values, a text tells them apart: each keeps the given
-    ones that are among its own, the first also those that are in none, and a product that is left
-    with none is dropped. Numbers are the given ones in every product, but where a product has
-    pinned its own. What stands in two products is one cell.
+    If the matrix has several products of values, a text tells them apart. Each product keeps the
+    texts that it has among its own values, the first one also those that no product has, and a
+    product that keeps none is dropped. Numbers replace the values in all products, but no setting
+    changes a value that a product has pinned. Two equal combinations are one cell.
 
-    What the experiment controls beside a swept variable has its value in every cell, unless it is
-    set.
+    A variable that the experiment controls while another one is swept has its controlled value in
+    every cell, unless it is set.
 
-    Raises UsageError for an unknown variable, a value twice or that its rule refuses, or more than
-    MAX_CELLS cells.
+    Raises UsageError for an unknown variable, a value that is given twice or that its rule refuses,
+    or more than MAX_CELLS cells.
     """
-    products, fixed = _with_settings(experiment, experiment.matrices[target], settings)
-    by_name: dict[str, dict[str, Any]] = {}
-    for cell in itertools.chain(*(product.combinations() for product in products)):
-        name = cell_name(cell)
-        if by_name.setdefault(name, cell) != cell:
-            raise UsageError(
-                f"--set: two cells would be named {name}",
-                "rename a file or folder: its name alone counts",
-            )
-    combinations = list(by_name.values())
+    chosen = dict(parse_setting(setting, experiment) for setting in settings)
+    products, fixed = _with_settings(experiment.matrices[target], chosen)
+    combinations = _combinations(products)
+    _refuse_unused(chosen, combinations, fixed)
     if (count := len(combinations) * repeats) > MAX_CELLS:
         raise UsageError(
             f"--set: the matrix has {count} cells, and at most {MAX_CELLS} can run",
             "sweep fewer values",
         )
-    swept = list(dict.fromkeys(name for product in products for name in product.values))
+    swept = tuple(dict.fromkeys(name for product in products for name in product))
     several = [
-        name
-        for name in products[0].values
-        if len({str(cell.get(name)) for cell in combinations}) > 1
+        name for name in products[0] if len({str(cell.get(name)) for cell in combinations}) > 1
     ]
     defaults = _defaults(experiment, defaults)
     for name in several:
-        controlled = experiment.controlled.get(name, {}).items()
+        controlled = experiment.controlled.get(name, {})
         fixed = {
-            key: value for key, value in controlled if defaults[key] is None and key not in swept
+            key: value
+            for key, value in controlled.items()
+            if defaults[key] is None and key not in swept
         } | fixed
-    messages, warm_up = (
-        options["messages_per_concurrency"],
-        options.get("warm_up_per_concurrency", 0),
-    )
+    messages = options["messages_per_concurrency"]
+    warm_up = options.get("warm_up_per_concurrency", 0)
     cells = []
     for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
@@ -217,85 +205,80 @@ def make_plan(
             warm_up_messages=at_once * warm_up,
         )
         cells.append(cell)
-    cells = _shuffled(cells, seed)
-    return Plan(
-        experiment.name,
-        target,
-        cells,
-        tuple(swept),
-        tuple(fixed),
-        repeats=repeats,
-        seed=seed,
-        **options,
-    )
+    options |= {"repeats": repeats, "seed": seed}
+    return Plan(experiment.name, target, _shuffled(cells, seed), swept, tuple(fixed), **options)
 
 
-@dataclass(frozen=True)
-class Product:
-    """Every combination of `values`; those of the variables in `pinned` are the only ones that have
-    a meaning here."""
-
-    values: Mapping[str, Sequence[Any]]
-    pinned: Collection[str]
-
-    def combinations(self) -> Iterator[dict[str, Any]]:
-        """Each of them, by variable."""
-        for values in itertools.product(*self.values.values()):
-            yield dict(zip(self.values, values, strict=True))
-
-    def with_(self, name: str, values: Sequence[Any]) -> Product:
-        """The same with other values for a variable, which then stands last, as it was given
-        last."""
-        others = {other: self.values[other] for other in self.values if other != name}
-        return replace(self, values={**others, name: values})
+# The values of each variable, of which every combination is a cell. A value that isn't in a tuple
+# or list is pinned.
+Product = dict[str, Any]
 
 
 def _with_settings(
-    experiment: Experiment, matrix: Matrix, settings: Sequence[str]
+    matrix: Matrix, chosen: Mapping[str, list[Any]]
 ) -> tuple[list[Product], dict[str, Any]]:
-    """The products of a matrix with `settings` over them, and what all cells have the same."""
-    products, fixed = [], dict(matrix.fixed)
-    for also in ({}, *matrix.also):
-        pinned = [name for name, values in also.items() if not isinstance(values, tuple)]
-        products.append(
-            Product({**matrix.swept, **also, **{name: [also[name]] for name in pinned}}, pinned)
-        )
-    new_values = dict(parse_setting(setting, experiment) for setting in settings)
-    for name, values in new_values.items():
+    """The products of a matrix with the `chosen` values, and what all cells have the same."""
+    products = [{**matrix.swept, **also} for also in ({}, *matrix.also)]
+    fixed = dict(matrix.fixed)
+    for name, values in chosen.items():
         fixed.pop(name, None)
-        if len(values) == 1 and not any(name in product.values for product in products):
+        if len(values) == 1 and not any(name in product for product in products):
             fixed[name] = values[0]
         else:
             products = _replaced(products, name, values)
-    for name, values in new_values.items():
-        pinned_values = [product.values[name][0] for product in products if name in product.pinned]
-        if len(pinned_values) == len(products) and not set(map(str, values)) <= set(
-            map(str, pinned_values)
-        ):
-            always = " or ".join(hcl.text_of(value) for value in dict.fromkeys(pinned_values))
-            raise UsageError(f"--set {name}: is always {always} in these cells", "leave it out")
     return products, fixed
 
 
 def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
-    """The products with these values of a variable, in their order; the rule is `make_plan`'s."""
-    own_values = [product.values.get(name, ()) for product in products]
+    """The products with `values` of a variable, now the last, by `make_plan`'s rule."""
+    others = [{key: product[key] for key in product if key != name} for product in products]
+    own_values = [product.get(name, ()) for product in products]
     if not all(own_values) or not all(isinstance(value, str) for value in values):
         return [
-            product.with_(name, product.values[name] if name in product.pinned else values)
-            for product in products
+            other | {name: values if isinstance(own, tuple | list) else own}
+            for other, own in zip(others, own_values, strict=True)
         ]
     in_none = set(values).difference(*own_values)
     own_values[0] = [*own_values[0], *in_none]
     kept = [[value for value in values if value in own] for own in own_values]
-    return [product.with_(name, own) for product, own in zip(products, kept, strict=True) if own]
+    return [other | {name: own} for other, own in zip(others, kept, strict=True) if own]
+
+
+def _combinations(products: Iterable[Product]) -> list[dict[str, Any]]:
+    """The values of each cell by variable. Raises UsageError where different ones have one name."""
+    by_name: dict[str, dict[str, Any]] = {}
+    for product in products:
+        listed = [own if isinstance(own, tuple | list) else [own] for own in product.values()]
+        for values in itertools.product(*listed):
+            cell = dict(zip(product, values, strict=True))
+            name = cell_name(cell)
+            if by_name.setdefault(name, cell) != cell:
+                raise UsageError(
+                    f"--set: two cells would be named {name}",
+                    "rename a file or folder: its name alone counts",
+                )
+    return list(by_name.values())
+
+
+def _refuse_unused(
+    chosen: Mapping[str, list[Any]],
+    combinations: Sequence[Mapping[str, Any]],
+    fixed: Collection[str],
+) -> None:
+    """Raise UsageError for a value that no cell has, because all have a pinned one."""
+    for name, values in chosen.items():
+        used = {hcl.text_of(cell[name]) for cell in combinations if name in cell}
+        if name not in fixed and not used.issuperset(map(hcl.text_of, values)):
+            raise UsageError(
+                f"--set {name}: is always {' or '.join(sorted(used))} in these cells",
+                "leave it out",
+            )
 
 
 def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """All values of a cell of which `own` are set. Raises UsageError for one that its rule
-    refuses."""
+    """All values of a cell with `own`. Raises UsageError for a value that its rule refuses."""
     values = {**own, **rest(experiment, target, own)}
     paths = {
         name: str(absolute_path(values[name]))
@@ -306,8 +289,8 @@ def _cell_values(
 
 
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What nobody set in a cell of these `values`: what the matrix of `target` gives it, and of the
-    axes of the work order that have none there their default."""
+    """The values that nobody set in a cell with these `values`: those that the matrix of `target`
+    derives, and the defaults of the other axes of the work order."""
     rest_values: dict[str, Any] = {}
     for name, of_others in sorted(experiment.matrices[target].rest.items()):
         if values.get(name) is None:
@@ -319,7 +302,7 @@ def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """`values` as Terraform converts them, and what is null at its default."""
+    """`values` as Terraform converts them, with defaults in place of null."""
     whole = {
         name: RULES[name].typed(value) if name in RULES else value for name, value in values.items()
     }
@@ -329,8 +312,8 @@ def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
     before: list[Any] = []
     for axis in experiment.axes:
         default = axis.default_of(before)
-        # What only null stands for is no choice: a mounted folder is copied from, whatever way was
-        # set.
+        # A default that can only be written as null leaves no choice: a mounted folder is copied,
+        # whatever method was set.
         if axis.variable and (
             whole.get(axis.variable) is None or _only_null_means(axis.variable, default)
         ):
@@ -340,8 +323,8 @@ def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
 
 
 def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
-    """The cells in the order in which they run: those that share a stack together, stacks and the
-    cells of each shuffled by `seed`, so that drift doesn't look like N."""
+    """The cells in the order in which they run. Cells of a stack stay together; stacks, and the
+    cells of each, are shuffled by `seed`, so that drift doesn't look like an effect of N."""
     stacks: dict[str, list[Cell]] = {}
     for cell in cells:
         stacks.setdefault(json.dumps([cell.repeat, _of_stack(cell)], sort_keys=True), []).append(
@@ -357,11 +340,11 @@ def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
 
 
 def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
-    """`plan` with the rounds of each cell that shares its stack: `asked`, or else as many as it has
-    messages where N is 1, and USUAL_ROUNDS. No share is smaller than N, or N functions would never
-    run at once.
+    """`plan` with rounds for the cells that share a stack: `asked`, or by default one for each
+    message if N is 1, else USUAL_ROUNDS. A round has at least N messages, or N functions would
+    never run at once.
 
-    Raises UsageError where rounds are asked for and no cell can be interleaved.
+    Raises UsageError if rounds are asked for and no cells can be interleaved.
     """
     experiment = EXPERIMENTS[plan.experiment]
     cells: list[Cell] = []
@@ -369,8 +352,7 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
         most = min(cell.invocations // cell.n for cell in stack)
         usual = most if stack[0].n == 1 else USUAL_ROUNDS
         rounds = max(1, min(usual if asked is None else asked, most))
-        # Emptying the destination before a cell's flood would take from under it what another cell
-        # copies.
+        # A cell that empties the destination before its flood would delete another cell's copies.
         is_apart = len(stack) == 1 or any(experiment.preparation(cell.values) for cell in stack)
         cells += [replace(cell, rounds=1 if is_apart else rounds) for cell in stack]
     if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
@@ -383,11 +365,11 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
 
 
 def share_of_round(count: int, rounds: int, number: int) -> range:
-    """Which of `count` messages, from 0, a cell sends in its round `number` (from 1): shares differ
-    by one at most."""
+    """The messages, of `count` from 0, that a cell sends in its round `number` (from 1). Rounds
+    differ by one message at most."""
     return range(count * (number - 1) // rounds, count * number // rounds)
 
 
 def resume_command(plan: Plan, run: str) -> str:
-    """The command that goes on with a run of `plan`; `run` is its id as an argument."""
+    """The command that resumes a run of `plan`; `run` is its ID as an argument."""
     return f"stampede sweep {plan.experiment} --target {plan.target} --resume {run}"

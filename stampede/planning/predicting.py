@@ -1,5 +1,4 @@
-"""What the model says of a plan's cells: each cell as a scenario, the parameters, and their
-predictions, on AWS; and of that what cost and duration rest on."""
+"""What the model predicts for a plan's cells on AWS, and the demand behind cost and duration."""
 
 from __future__ import annotations
 
@@ -25,30 +24,29 @@ from stampede.planning.demand import Demand, demands
 from stampede.planning.plan import Plan
 from stampede.planning.settings import least_hidden_s
 
-# What the model raises for a parameter that isn't there, and an experiment's work for values that
-# its checks refuse.
+# Raised by the model for a missing parameter, and by an experiment's work for values that its
+# checks refuse.
 UNANSWERED = (ParameterError, LookupError, ArithmeticError, ValueError)
-# Answers are kept for repeats of a cell, and for whoever asks again: as many as a plan may have
-# cells.
+# Answers are cached for repeats of a cell and later questions, as many as a plan may have cells.
 MOST_KEPT = 1000
-# Of more messages in one flood the model isn't asked: nobody sends so many to one cell, and it
+# The model isn't asked about more messages in one flood: nobody sends so many to one cell, and it
 # would take minutes.
 MOST_MESSAGES = 1_000_000
 
-# Of a cell that is sent in rounds: what each round has for itself, and what adds up.
+# Figures of a cell in rounds: those of each round, and those that add up.
 OF_A_ROUND = ("time_to_n_s", "window_end_s", "share_at_n", "most_at_once")
 OF_ALL_ROUNDS = ("span_s", "drain_s")
 
-# All operations of a local sweep share this machine, whatever N is: so long for each, and for what
-# it moves. Rough figures of a machine of two cores.
+# All operations of a local sweep share this machine, whatever N is: seconds of each, and the rate
+# at which they move bytes. Rough figures of a machine with two cores.
 LOCAL_OPERATION_S, LOCAL_MIB_PER_S = 0.1, 600
 
 
 def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameters:
-    """What the model knows of AWS and `experiment`, a user's `file` laid over it.
+    """The model's parameters for AWS and `experiment`, overridden by those of a user's `file`.
 
-    Raises UsageError for a file that can't be read, or a parameter that has no source or isn't
-    above 0.
+    Raises UsageError for a file that can't be read, or a parameter that is unknown, has no source
+    or isn't above 0.
     """
     parameters = known_parameters(experiment.name)
     if file is None:
@@ -66,10 +64,10 @@ def parameters_of(experiment: Experiment, file: Path | None = None) -> Parameter
 
 @dataclass(frozen=True)
 class Given:
-    """What is known beside a plan: the `parameters` where they aren't the model's own, how many
-    functions the account may run at once (None: enough), whether it has the quota of the network
-    for each environment, which share of the invocations crashes or throws, and the bytes of the
-    messages with their attributes, each size with its share of the messages (none: small ones)."""
+    """What is known besides a plan: the `parameters`, if not the model's own, the functions that
+    the account can run at once (None: enough), whether it has the network quota for each
+    environment, the share of invocations that crash or throw, and the sizes in bytes of messages
+    with their attributes, each with its share of the messages (none: small)."""
 
     parameters: Parameters | None = None
     account_concurrency: int | None = None
@@ -83,8 +81,7 @@ NOTHING = Given()
 
 @dataclass(frozen=True)
 class CellWork:
-    """What a message of a cell with these `values` (JSON) does; two are the same where all that
-    decides it is."""
+    """The work of a message in a cell with these `values` (JSON), comparable for the cache."""
 
     work: Callable[[Any, Parameters], Work]
     values: str
@@ -95,7 +92,7 @@ class CellWork:
 
 @dataclass(frozen=True)
 class Question:
-    """What the model is asked about the messages of a cell, sent in `rounds`."""
+    """A question to the model about the messages of a cell, which are sent in `rounds`."""
 
     scenario: Scenario
     rows: tuple[Parameter, ...]
@@ -104,8 +101,8 @@ class Question:
 
     @property
     def flood(self) -> Question:
-        """What is sent at once: all messages, or those of one of its `rounds`, whose environments
-        are warm. Where one runs after the other it is all of them: they take no longer together."""
+        """The messages that are sent at once: all of them, or one round's, whose environments are
+        warm. If N is 1 it is all of them, as rounds take no longer together."""
         if self.rounds == 1 or self.scenario.concurrency == 1:
             return self
         share = -(-self.scenario.messages // self.rounds)
@@ -114,21 +111,21 @@ class Question:
         )
 
     def varied(self, **changes: float) -> Question:
-        """The same with another number of `messages`, say, or without a `timeout_s`."""
+        """The same question about a changed scenario."""
         return replace(self, scenario=replace(self.scenario, **changes))
 
 
 @dataclass(frozen=True)
 class PredictedCell:
-    """What a cell of a plan asks for in numbers, and what the model says of it."""
+    """A cell's demand, and what the model predicts for it."""
 
     demand: Demand
     prediction: Prediction
 
 
 def questions(plan: Plan, given: Given = NOTHING) -> Iterator[tuple[Demand, Question]]:
-    """Every cell of `plan`, whose experiment has a model, in the order in which they run, and what
-    the model is asked about its measured messages."""
+    """The demand of each cell of `plan` in the order in which they run, with the question about its
+    measured messages. The experiment must have a model."""
     experiment = EXPERIMENTS[plan.experiment]
     parameters = parameters_of(experiment) if given.parameters is None else given.parameters
     rows = tuple(map(parameters.row, parameters))
@@ -140,7 +137,7 @@ def questions(plan: Plan, given: Given = NOTHING) -> Iterator[tuple[Demand, Ques
 def scenario_of(
     experiment: Experiment, plan: Plan, demand: Demand, given: Given = NOTHING
 ) -> Scenario:
-    """A cell of a plan as the model is asked about it."""
+    """A cell of a plan in the words of the model."""
     values, in_lambda = demand.cell.values, demand.usage.in_lambda
     pollers = demand.pollers if in_lambda else None
     most = values.get("maximum_concurrency") or max(2, demand.concurrency)
@@ -149,7 +146,7 @@ def scenario_of(
         messages=demand.cell.invocations,
         concurrency=1 if demand.usage.in_athena else demand.concurrency,
         memory_mb=demand.memory_mb,
-        # a host and Athena keep what they have begun
+        # hosts and Athena have no time limit
         timeout_s=demand.timeout_s if in_lambda else math.inf,
         visibility_timeout_s=values.get("visibility_timeout_s") or least_hidden_s(values),
         trigger=(PROVISIONED if pollers else STANDARD) if in_lambda else "",
@@ -166,15 +163,15 @@ def scenario_of(
 
 @lru_cache(maxsize=MOST_KEPT)
 def expected(question: Question) -> Evaluation:
-    """How the flood is expected to go. Raises one of UNANSWERED."""
+    """The expected course of the flood. Raises one of UNANSWERED."""
     return expect(question.scenario, Parameters(question.rows), question.seed)
 
 
 @lru_cache(maxsize=MOST_KEPT)
 def prediction(question: Question, ranged: bool = True) -> Prediction:
-    """All that the model says of it; where not `ranged`, but for how sure it is. The seconds of an
-    operation are those of all messages; in rounds all else is that of a round, and the time of all
-    of them. Raises one of UNANSWERED."""
+    """The model's prediction, with ranges if `ranged`. With rounds, an operation's seconds are
+    those of all messages, the other figures those of one round, and times add up. Raises one of
+    UNANSWERED."""
     parameters = Parameters(question.rows)
     whole = predict(question.scenario, parameters, question.seed, expected(question), ranged)
     if question.flood is question:
@@ -197,9 +194,9 @@ def prediction(question: Question, ranged: bool = True) -> Prediction:
 def predicted_cells(
     plan: Plan, given: Given = NOTHING, ranged: bool = True
 ) -> Iterator[PredictedCell]:
-    """What the model says of each cell, one after the other, in the order in which they run.
+    """The prediction of each cell, one at a time, in the order in which they run.
 
-    Raises UsageError for an experiment without a model and for a matrix that no account can hold.
+    Raises UsageError as `refuse` does, and for a cell that the model can't predict.
     """
     refuse(plan, given)
     for demand, question in questions(plan, given):
@@ -214,13 +211,12 @@ def predicted_cells(
 
 
 def predictions(plan: Plan, given: Given = NOTHING, ranged: bool = True) -> dict[str, Prediction]:
-    """{cell: what the model says of it}, as `predicted_cells`; repeats of a cell have the same."""
+    """The predictions of `predicted_cells` by the name of the cell."""
     return {row.demand.name: row.prediction for row in predicted_cells(plan, given, ranged)}
 
 
 def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], str]:
-    """`predictions` of a sweep; or nothing, and in words why. Of this machine the model says
-    nothing."""
+    """The `predictions` of a sweep, or none and why. Nothing is predicted for this machine."""
     if plan.target == "local":
         return {}, ""
     try:
@@ -230,9 +226,8 @@ def predicted(plan: Plan, ranged: bool = False) -> tuple[dict[str, Prediction], 
 
 
 def refuse(plan: Plan, given: Given = NOTHING) -> None:
-    """Raise UsageError for a plan that the model isn't asked about: one of an experiment without a
-    model, with cells that no account can hold, or that its experiment's checks refuse. That a
-    function isn't built yet is no hindrance."""
+    """Raise UsageError for a plan that the model isn't asked about: its experiment has no model, no
+    account can run its cells, or its experiment's checks refuse it. Functions needn't be built."""
     experiment, cells = EXPERIMENTS[plan.experiment], demands(plan)
     if experiment.work is None:
         having = ", ".join(name for name, other in EXPERIMENTS.items() if other.work)
@@ -252,7 +247,7 @@ def refuse(plan: Plan, given: Given = NOTHING) -> None:
 
 
 def refuse_too_many(demand: Demand) -> None:
-    """Raise UsageError for more messages, or full batches of them, than the model can take."""
+    """Raise UsageError for more messages, or full batches, than the model can simulate."""
     cell = demand.cell
     for count, option in ((cell.invocations, "messages"), (cell.warm_up_invocations, "warm-up")):
         if count > MOST_MESSAGES:
@@ -276,16 +271,16 @@ def _refuse_beyond_account(n: int, account_concurrency: int | None) -> None:
 
 
 def foreseen(plan: Plan, given: Given = NOTHING) -> list[Demand]:
-    """The demand of every cell of `plan`, in the order in which they run, with what the model says
-    of it on AWS; a bound where the experiment has no model, or where a cell can't be."""
+    """The demand of each cell of `plan`, in the order in which they run, with what the model
+    predicts on AWS; an upper bound if it can't predict the cell."""
     if EXPERIMENTS[plan.experiment].work is None:
         return [_at_most(demand) for demand in demands(plan)]
     return [_foreseen(demand, question) for demand, question in questions(plan, given)]
 
 
 def on_this_machine(plan: Plan) -> list[Demand]:
-    """The same on this machine, which has no model: about how long the floods take, and nothing of
-    an operation."""
+    """The same on this machine, which has no model: roughly how long the floods take, and nothing
+    about an operation."""
 
     def floods_s(demand: Demand) -> float:
         each_s = LOCAL_OPERATION_S + demand.usage.moved_mb / LOCAL_MIB_PER_S
@@ -316,30 +311,29 @@ def _foreseen(demand: Demand, question: Question) -> Demand:
 
 
 def _at_most(demand: Demand) -> Demand:
-    """A demand of whose operations nothing is known but that Lambda cuts each off."""
+    """A demand with the time limit as the only known bound of its operations."""
     return replace(demand, working_s=float(demand.operations * demand.timeout_s))
 
 
 def _drain_s(question: Question) -> float:
-    """Seconds of all its rounds."""
+    """Seconds of all rounds."""
     rounds = 1 if question.flood is question else question.rounds
     return rounds * expected(question.flood).course.drain_s
 
 
 def _working_s(question: Question) -> float:
-    """Seconds of all attempts of a flood, with what comes before those of a record."""
+    """Seconds of all attempts of a flood, with the time before those of a record begin."""
     flood, timeout_s = expected(question), question.scenario.timeout_s
     course = flood.course
     cut_off_s = course.failed_attempts * timeout_s if course.failed_attempts else 0.0
-    # Where most of several floods fail altogether, the mean of what succeeds isn't known: the time
+    # If most simulated floods fail completely, the mean of the successes isn't known: the time
     # limit at most.
     one_s = timeout_s if math.isnan(course.avg_s) else course.avg_s + flood.work.before_s
     return cut_off_s + (course.succeeded * one_s if course.succeeded else 0.0)
 
 
 def _longest_s(question: Question) -> float:
-    """Seconds of the slowest message, with what comes before those of its record, were there no
-    time limit."""
+    """Seconds of the slowest message without a time limit, from before its record begins."""
     if expected(question).course.failed_attempts:
         question = question.varied(timeout_s=math.inf)
     flood = expected(question)

@@ -1,8 +1,7 @@
-"""What of a plan can't work, or not well: its cells against the rules of Lambda, of SQS and of S3.
-Arithmetic only.
+"""What can't work in a plan, or not well, according to the rules of Lambda, SQS and S3. Arithmetic
+only.
 
-Terraform refuses some of this too, but only when it comes to the cell; that may be the last of
-many.
+Terraform refuses some of this too, but only when it comes to the cell, perhaps the last of many.
 """
 
 from __future__ import annotations
@@ -11,42 +10,40 @@ import math
 from collections.abc import Sequence
 
 from experiments import Experiment
-from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong
+from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong, worst
 from stampede.phrases import minutes
 from stampede.planning import access_log
 from stampede.planning.demand import Demand
 from stampede.stacks import target as targets
 from stampede.variable_rules import RULES
 
-# The most of a trigger's maximum concurrency, which the stack always sets in standard mode (Lambda
-# guide, services-sqs-scaling; without it 1,250).
+# The upper limit of a trigger's maximum concurrency, which the stack always sets in standard mode
+# (Lambda guide, services-sqs-scaling; without it 1,250).
 MOST_WITHOUT_POLLERS = RULES["concurrency_value"].shared["without_pollers"]
-# Each poller invokes so many functions at once (Lambda guide, SQS event source mappings).
+# Each poller invokes this many functions at once (Lambda guide, SQS event source mappings).
 INVOCATIONS_PER_POLLER = RULES["concurrency_value"].shared["per_poller"]
-# Lambda's provisioned mode for SQS: 2 to 200 pollers at least, at most 10,000 since August 2026
-# (2,000 before).
+# Lambda's provisioned mode for SQS: a minimum of 2 to 200 pollers, and a maximum of up to 10,000
+# since August 2026 (2,000 before).
 LEAST_POLLERS = RULES["provisioned_pollers"].attributes["minimum"].least
-# What the function keeps back from its timeout to write its record (MARGIN_S of functions/common).
+# The function reserves this part of its timeout for its record (MARGIN_S of functions/common).
 RECORD_MARGIN_S = 3.0
-# From this share of its time limit on, an operation is near it.
+# An operation is near its time limit from this share on.
 NEAR = 0.7
-# SQS keeps a message that was received back for so long in all (SQS developer guide, visibility
+# The longest time for which SQS hides a received message (SQS developer guide, visibility
 # timeout).
 LONGEST_HOLD_S = RULES["visibility_timeout_s"].most
-# Lambda's guide: the last 100 of an account's concurrency can't be reserved; in an account below
-# that, none at all.
+# The last 100 of an account's concurrency can't be reserved (Lambda's guide).
 UNRESERVED = 100
-# S3 User Guide, "Delivering server access logs to CloudWatch Logs": what it takes until the
-# configuration is in effect; only requests after that are logged. Their lines come "within a few
-# hours", elsewhere in the guide "a few minutes".
+# S3 User Guide, "Delivering server access logs to CloudWatch Logs": the configuration takes this
+# long to become effective, and earlier requests aren't logged. Lines come "within a few hours",
+# elsewhere in the guide "a few minutes".
 LOGS_BEGIN_S = 20 * 60
 
 
 def check(
     cells: Sequence[Demand], experiment: Experiment, target: str, run_s: float = math.inf
 ) -> list[Finding]:
-    """All checks of the matrix, for a run of `run_s` seconds: the experiment's own, and those that
-    every one has."""
+    """All checks, the experiment's own and the general ones, for a run of `run_s` seconds."""
     values = [demand.cell.values for demand in cells]
     findings = list(experiment.checks(values))
     if target == "local" and not any(finding.status == PROBLEM for finding in findings):
@@ -59,10 +56,10 @@ def check(
 
 
 def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> Finding:
-    """One operation, with its wait at the start barrier, and what prepares a cell end before the
-    function's timeout; that of a host, which holds its message back while it works, while SQS lets
-    it. How fast this machine is, nobody knows before the run: of `target` "local" it is the barrier
-    alone, as of a cell that nobody foresees."""
+    """An operation with its wait at the start barrier, or the preparation of a cell, ends before
+    the function's timeout; on a host, before SQS stops hiding its message. The speed of this
+    machine isn't known, so with `target` "local" only the barrier counts, as in a cell without a
+    prediction."""
 
     def longest_s(demand: Demand) -> float:
         return max(demand.longest_s, demand.preparation_s("aws")) if target == "aws" else 0.0
@@ -93,22 +90,17 @@ def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> 
 
 
 def trigger(cells: Sequence[Demand]) -> Finding:
-    """N is within reach of the trigger, and provisioned pollers fetch about as much as N functions
-    take."""
-    wrong = [
-        found for demand in cells if (found := _out_of_reach(demand.concurrency, demand.pollers))
-    ]
-    return Finding(
-        "trigger", *(min(wrong, key=lambda found: found[0] != PROBLEM) if wrong else (OK,))
-    )
+    """The trigger reaches N, and provisioned pollers fetch about as much as N functions take."""
+    return worst("trigger", _out_of_reach, cells)
 
 
 def fitting_pollers(n: int) -> int:
-    """As many provisioned pollers as fetch for `n` functions at once."""
+    """The provisioned pollers that fetch for `n` functions at once."""
     return max(LEAST_POLLERS, -(-n // INVOCATIONS_PER_POLLER))
 
 
-def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
+def _out_of_reach(demand: Demand) -> Wrong:
+    n, pollers = demand.concurrency, demand.pollers
     if pollers is None:
         beyond = (
             f"concurrency_value {n}: an SQS trigger in standard mode reaches "
@@ -125,15 +117,15 @@ def _out_of_reach(n: int, pollers: tuple[int, int] | None) -> Wrong:
         return PROBLEM, f"{setting}: the maximum must not be below the minimum", way_out
     if reach < n:
         return PROBLEM, found, way_out
-    # What the functions can't take is throttled and tried again until its visibility timeout is
-    # over; five times that, and it is a dead letter.
+    # A message that finds no free function is throttled and retried until its visibility timeout
+    # ends; after five times it is a dead letter.
     is_excess = most > fitting and reach > 2 * n + INVOCATIONS_PER_POLLER
     return (WARNING, f"{found}; the rest is throttled", way_out) if is_excess else None
 
 
 def access_logs(option: str, run_s: float) -> Wrong:
-    """S3's own count of the requests (server_side_proof) can be had where a sweep with --target
-    `option` goes, and within its `run_s` seconds."""
+    """S3's own count of the requests (server_side_proof) is available at --target `option`, and
+    within the sweep's `run_s` seconds."""
     variable = access_log.VARIABLE
     configured = targets.configured({}) if option == "aws" else None
     elsewhere = (

@@ -1,5 +1,4 @@
-"""What `--set` and `--order` say, and whether a value is one of its variable's: refused here, once,
-for every verb."""
+"""Reads `--set` and `--order` and checks their values, for every verb."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from stampede.stacks.hcl import HclError
 from stampede.stacks.infra_variables import takes
 from stampede.variable_rules import RULES, Rule
 
-# A message stays hidden for so many timeouts of the function, and the trigger's window (Lambda
-# guide, services-sqs-configure).
+# A message stays hidden for this many timeouts of the function, plus the trigger's batching window
+# (Lambda guide, services-sqs-configure).
 HOLDS = RULES["visibility_timeout_s"].shared["timeouts"]
 BATCH = RULES["batch_size"].shared
 
@@ -42,9 +41,7 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
         raise UsageError(f"--set {name}: {experiment.name} doesn't use it", "leave it out")
     ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
     values = setting_values("--set", name, listed, ruled.get(name))
-    if len(
-        {value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in values}
-    ) < len(values):
+    if len(set(map(hcl.text_of, values))) < len(values):
         raise UsageError(
             f"--set {name}: a value is given twice", "use --repeats to run cells again"
         )
@@ -52,16 +49,15 @@ def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
 
 
 def refuse_twice(option: str, settings: Iterable[str], way_out: str) -> None:
-    """Raise UsageError for a name that more than one of the `settings`, NAME=VALUES, gives:
-    Terraform would take the last, but both may be meant."""
+    """Raise UsageError if two of the `settings`, NAME=VALUES, have the same name: Terraform would
+    take the last one, but both may be meant."""
     for name, times in Counter(text.partition("=")[0] for text in settings).items():
         if times > 1:
             raise UsageError(f"{option} {name}: given more than once; {way_out}")
 
 
 def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
-    """The name and the text of the values of `name=values`; raises UsageError for another form or
-    an unknown name."""
+    """Split `name=values`. Raises UsageError for another form or an unknown name."""
     name, _, listed = text.partition("=")
     if not name or not listed:
         form = "VARIABLE=VALUE[,VALUE...]" if option == "--set" else "KEY=VALUE"
@@ -76,10 +72,10 @@ def split_setting(option: str, text: str, known: Collection[str], has_no: str) -
 
 
 def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> list[Any]:
-    """Read `v1,v2` as the type of the variable `name` says, or as values of an `axis` of the work
-    order: null is the default, and {...} and [...] are HCL or JSON.
+    """Read `v1,v2` as values of the variable `name`, or of an `axis` of the work order. null is the
+    default, and {...} and [...] are HCL or JSON.
 
-    Braces, brackets and double quotes hold together what belongs to one value. Raises UsageError.
+    Commas within braces, brackets and double quotes don't separate values. Raises UsageError.
     """
     variable = None if axis and axis.in_order else RULES.get(name)
     try:
@@ -118,8 +114,8 @@ def _value(text: str, variable: Rule | None) -> Any:
 
 
 def refuse_broken_rules(values: Mapping[str, Any]) -> None:
-    """Raise UsageError for a value of a variable that infra/ takes from nobody; the experiment
-    itself is no setting. Terraform refuses it too, but only once the sweep has begun."""
+    """Raise UsageError for a value that infra/ refuses; Terraform would do so only after the sweep
+    has begun. The experiment itself isn't checked."""
     for name, value in values.items():
         if name in RULES and name != "experiment" and (why := RULES[name].refusal(value)):
             fix = f"correct --set {name}=..., TF_VAR_{name} or the *.tfvars file of infra/"
@@ -144,24 +140,22 @@ def refuse_broken_rules(values: Mapping[str, Any]) -> None:
 
 
 def least_hidden_s(values: Mapping[str, Any]) -> int:
-    """Seconds for which the queue of a cell with these values hides a message that is received, by
-    default."""
+    """Seconds for which the queue of a cell hides a received message by default."""
     return HOLDS * values["timeout_s"] + (values.get("batching_window_s") or 0)
 
 
 def path_variables() -> list[str]:
-    """The variables that name a file or folder: tables and records have its name alone."""
+    """The variables that name a file or folder, of which tables and records only show the name."""
     return [name for name, rule in RULES.items() if rule.shared.get("is_path")]
 
 
 def absolute_path(path: Any) -> Path:
-    """A path that a setting names; a relative one begins at the current folder."""
+    """A path of a setting; a relative path begins at the current folder."""
     return Path(str(path)).expanduser().resolve()
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:
-    """A cell's readable id, as it stands in messages and records:
-    memory_size=1024,concurrency_value=5."""
+    """A cell's ID in messages and records, such as memory_size=1024,concurrency_value=5."""
     paths = path_variables()
     names = {
         name: absolute_path(cell[name]).name

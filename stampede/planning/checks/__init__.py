@@ -1,10 +1,8 @@
-"""The checks that `stampede doctor` prints and that a sweep makes before it starts, each a function
-with its message.
+"""The checks that `stampede doctor` prints and that a sweep makes before it starts.
 
 Five groups: PLAN (the matrix against the rules of Lambda and of infra/), FLOODS (what the model
-says of it), TOOLS and ROOM (of this machine) and ACCOUNT (what AWS says, or an endpoint in its
-stead). Only ACCOUNT asks the target's endpoints; TOOLS may ask the Terraform registry whether it
-answers.
+predicts), TOOLS and ROOM (this machine) and ACCOUNT (what AWS or another endpoint answers). Only
+ACCOUNT calls the target's endpoints; TOOLS may look whether the Terraform registry answers.
 """
 
 from __future__ import annotations
@@ -28,8 +26,8 @@ from stampede.stacks.stack_lock import WAIT, holder
 
 PLAN, FLOODS, ROOM, TOOLS, ACCOUNT = "plan", "floods", "room", "tools", "account"
 EVERYTHING = (PLAN, FLOODS, TOOLS, ROOM, ACCOUNT)
-# Terraform, its providers and the lock of the stack complain by themselves, in clear words, before
-# anything is created.
+# Terraform, its providers and the stack's lock report their own problems clearly before anything is
+# created.
 BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
 
 
@@ -39,8 +37,8 @@ def run(
     estimated: Estimate | None = None,
     results_dir: Path = RESULTS_DIR,
 ) -> list[Finding]:
-    """Make the checks of `groups` for `plan`, whose estimate may be known already and whose run
-    will be in `results_dir`."""
+    """The findings of `groups` for `plan`, whose estimate may be known already and whose run will
+    be in `results_dir`."""
     estimated = estimated or estimate(plan)
     cells, experiment = estimated.cells, EXPERIMENTS[plan.experiment]
     checks: dict[str, Callable[[], Iterable[Finding]]] = {
@@ -61,8 +59,8 @@ def run(
 
 
 def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
-    """As the model has it, N run at once in every cell, and no message is lost; none without
-    `predictions`."""
+    """According to the model N run at once in every cell, and no message is lost. No finding
+    without `predictions`."""
     wrong: dict[str, str] = {}
     for cell in sorted(plan.cells):
         prediction = predictions.get(cell.name)
@@ -84,11 +82,10 @@ def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
 
 
 def free_stack(option: str) -> Finding:
-    """No other flood, drain or sweep works with the stack of --target `option`, and locally none is
-    applied."""
+    """Nothing else uses the stack of --target `option`, and locally none is applied."""
     if (other := holder(option)) is not None:
         return Finding("stack", PROBLEM, other, WAIT)
-    # What is left on AWS, the checks of the account find.
+    # On AWS the checks of the account find a stack.
     if (
         option == "local"
         and ministack.running(stack.STATE_DIR)
@@ -108,7 +105,7 @@ def free_stack(option: str) -> Finding:
 
 
 def budget(estimated: Estimate, budget_usd: float | None) -> Finding:
-    """The estimated cost stays within the budget, where there is one."""
+    """The estimated cost stays within the budget, if there is one."""
     try:
         check_budget(estimated, budget_usd)
     except UsageError as error:

@@ -1,7 +1,7 @@
-"""Checks of the AWS account, or of an endpoint in its stead: credentials, what Lambda allows, what
-earlier runs left, and whether an endpoint has what an experiment needs.
+"""Checks of the AWS account or of another endpoint: credentials, Lambda's limits, leftovers of
+earlier runs, and whether an endpoint has what an experiment needs.
 
-Only calls that read, with little patience; whatever isn't answered or allowed becomes a warning,
+Only calls that read, with short timeouts. A call that isn't answered or allowed becomes a warning,
 never a traceback.
 """
 
@@ -40,24 +40,23 @@ PATIENCE = {
     "read_timeout": 10,
     "retries": {"mode": "standard", "max_attempts": 2},
 }
-# Of botocore's parsers, for an answer that isn't the service's: HTML, or a document of another
-# kind.
+# Raised by botocore's parsers for an answer that isn't the service's, such as HTML.
 NOT_THAT_SERVICE = (ResponseParserError, LookupError, ValueError, TypeError, AttributeError)
 NOT_ANSWERED = (BotoCoreError, ClientError, UsageError, *NOT_THAT_SERVICE)
-# What says that we may not ask, or not now, and nothing of what is there.
+# Errors that say that we may not ask, or not now, and nothing about what is there.
 NOT_TO_US = re.compile(
     "denied|unauthorized|forbidden|token|signature|credential|accesskey|optin|throttl|toomanyrequests|slowdown"
     "|unavailable|timeout",
     re.IGNORECASE,
 )
-# When what a shell holds ends, as botocore reads it; where it doesn't say, an hour is usual.
+# When a shell's credentials expire, as botocore reads it. If it isn't set, an hour is usual.
 EXPIRATION = "AWS_CREDENTIAL_EXPIRATION"
 LONG_RUN_S = 3600
 CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
 USUAL_CONCURRENCY = 1000
 BILLED_STATES = ["pending", "running", "stopping", "stopped"]  # a stopped one still has its disk
 MOST_LISTED = 1000
-# What an endpoint needs for a stack: a call that only something which has it answers.
+# What a stack needs of an endpoint, with a call that only an endpoint that has it answers.
 ALWAYS = {
     "S3": ("s3", "list_buckets"),
     "SQS": ("sqs", "list_queues"),
@@ -70,9 +69,9 @@ PARTS = {
     DIRECTORY_BUCKETS: ("s3", "list_directory_buckets"),
 }
 ATHENA = {"Athena": ("athena", "list_work_groups"), "Glue": ("glue", "get_databases")}
-# Kept by infra/, and asked for by nobody else: lines are evaluated here.
+# Only infra/ creates them: lines are evaluated here.
 SAVED_QUERIES = {"saved queries": ("logs", "describe_query_definitions")}
-# What to do without them: an endpoint may be used all the same.
+# An endpoint without saved queries can still be used.
 OVERRIDE = (
     "remove them from infra/ with an override file (docs/endpoints.md), or `terraform apply` fails"
 )
@@ -80,8 +79,7 @@ OTHER_ENDPOINT = "use an endpoint that has it, AWS itself, or --target local"
 
 
 def check(cells: Sequence[Demand], experiment: Experiment, run_s: float) -> list[Finding]:
-    """The checks of the account for a run of `run_s` seconds; where the credentials are wrong, only
-    that."""
+    """The checks of the account for a run of `run_s` seconds; wrong credentials end them."""
     values, on_hosts = cells[0].cell.values, cells[0].usage.on_hosts
     target, prefix = targets.configured({"region": str(values["region"])}), f"{values['prefix']}-"
     findings = [credentials(target)]
@@ -104,7 +102,7 @@ def check(cells: Sequence[Demand], experiment: Experiment, run_s: float) -> list
 
 
 def credentials(target: Target) -> Finding:
-    """Who we are, as STS says. Without that nothing else can be asked."""
+    """STS accepts the credentials, without which nothing else can be asked."""
     try:
         answer = _client(target, "sts").get_caller_identity()
         return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
@@ -125,8 +123,8 @@ def credentials(target: Target) -> Finding:
 
 
 def session(run_s: float) -> Finding:
-    """A token that this shell holds lasts for a run of `run_s` seconds, as far as that can be
-    known; what botocore renews by itself has no end here."""
+    """The shell's session token lasts for a run of `run_s` seconds, as far as known. Credentials
+    that botocore renews by itself don't expire here."""
     held = botocore.session.get_session().get_credentials()
     text = os.environ.get(EXPIRATION) if held.method == "env" else None
     left_s = (parser.parse(text) - datetime.now(UTC)).total_seconds() if text else LONG_RUN_S
@@ -146,8 +144,7 @@ def session(run_s: float) -> Finding:
 
 
 def emulator(cells: Sequence[Demand]) -> list[Finding]:
-    """The embedded AWS takes N functions at once, where functions are used."""
-
+    """The embedded AWS can run N functions at once, if functions are used."""
     n, limit = max(cell.concurrency for cell in cells), ministack.CONCURRENCY
     if cells[0].usage.on_hosts:
         return []
@@ -159,30 +156,28 @@ def emulator(cells: Sequence[Demand]) -> list[Finding]:
 
 
 def own_object(plan: Plan) -> list[Finding]:
-    """An object of the user's own can be read by these credentials, and is as large as planned;
-    none without one."""
+    """An object of the user's own can be read by these credentials and is as large as planned; no
+    finding without such an object."""
     try:
-        found = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
+        held = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
     except (UsageError, RunError) as error:
         return [Finding("object", PROBLEM, error.found, error.way_out)]
-    if found is None:
+    if held is None:
         return []
     size = EXPERIMENTS[plan.experiment].own_object.size
-    if any(cell.values[size] != found.size_mb for cell in plan.cells):
-        way_out = f"start a new run with --set {size}={found.size_mb}, or put the object back"
-        return [
-            Finding("object", PROBLEM, f"{found.words}, has another {size} than planned", way_out)
-        ]
-    return [Finding("object", OK, found.words)]
+    if all(cell.values[size] == held.size_mb for cell in plan.cells):
+        return [Finding("object", OK, held.words)]
+    way_out = f"start a new run with --set {size}={held.size_mb}, or put the object back"
+    return [Finding("object", PROBLEM, f"{held.words}, has another {size} than planned", way_out)]
 
 
 def _client(target: Target, service: str) -> Any:
-    """A client that gives up soon; raises what `Target.client` raises."""
+    """A client with short timeouts; raises what `Target.client` raises."""
     return target.client(service, **PATIENCE)
 
 
 def _answered(name: str, check: Callable[[], Wrong]) -> Finding:
-    """What a check finds; a warning where what it asks isn't answered."""
+    """What a check finds; a warning if its calls aren't answered."""
     try:
         return Finding(name, *(check() or (OK,)))
     except NOT_ANSWERED as error:
@@ -192,7 +187,7 @@ def _answered(name: str, check: Callable[[], Wrong]) -> Finding:
 
 
 def _why(error: Exception) -> str:
-    """Why there is no answer, in a few words."""
+    """The reason for a missing answer, in a few words."""
     if isinstance(error, ClientError):
         is_missing = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 501
         answer = f"{error.operation_name} answered {code_of(error) or 'an error'}"
@@ -202,7 +197,7 @@ def _why(error: Exception) -> str:
 
 
 def _needed(experiment: Experiment, on_hosts: bool) -> dict[str, tuple[str, str]]:
-    """What an endpoint is asked for, by the name of the check."""
+    """The service and call of each needed capability, by the name of the check."""
     parts = {name: PARTS[name] for name in experiment.needs if name in PARTS}
     runs = (
         {"hosts": ("ec2", "describe_instances")}
@@ -230,7 +225,7 @@ def capability(target: Target, name: str, service: str, operation: str) -> Findi
 
 
 def reserved(client: Any, function_name: str) -> int:
-    """What a function reserves: 0 for nothing, and where there is no such function."""
+    """The reserved concurrency of a function; 0 if it has none or doesn't exist."""
     try:
         answer = client.get_function_concurrency(FunctionName=function_name)
     except client.exceptions.ResourceNotFoundException:
@@ -239,7 +234,7 @@ def reserved(client: Any, function_name: str) -> int:
 
 
 def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> Wrong:
-    """The largest N can be reserved, with 100 left for all other functions of the account."""
+    """The largest N can be reserved, and 100 stay for all other functions of the account."""
     client = _client(target, "lambda")
     limits = client.get_account_settings()["AccountLimit"]
     own = reserved(client, function_name)  # given back when the function gets another N
@@ -263,7 +258,7 @@ def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> 
 
 
 def functions_left(target: Target, prefix: str) -> Wrong:
-    """No function whose name begins with `prefix` is still there, and reserves concurrency."""
+    """No function whose name begins with `prefix` is left, where it may reserve concurrency."""
     client = _client(target, "lambda")
     pages = client.get_paginator("list_functions").paginate(
         PaginationConfig={"MaxItems": MOST_LISTED}
@@ -275,7 +270,7 @@ def functions_left(target: Target, prefix: str) -> Wrong:
 
 
 def hosts_left(target: Target, prefix: str) -> Wrong:
-    """No instance whose name begins with `prefix` is still there, and billed by the hour."""
+    """No instance whose name begins with `prefix` is left, where it is billed by the hour."""
     filters = {"tag:Name": [f"{prefix}*"], "instance-state-name": BILLED_STATES}
     asked = [{"Name": name, "Values": values} for name, values in filters.items()]
     reservations = _client(target, "ec2").describe_instances(Filters=asked)["Reservations"]

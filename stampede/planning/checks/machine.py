@@ -1,5 +1,4 @@
-"""Checks of this machine: Terraform and where its providers come from, Go, and room on disk and in
-memory."""
+"""Checks of this machine: Terraform, the source of its providers, Go, disk and memory."""
 
 from __future__ import annotations
 
@@ -27,22 +26,21 @@ EMULATOR_MB = 500
 # download_file. Linux counts threads against a user's processes, other systems only processes.
 OPEN_FILES, OPEN_FILES_PER_FUNCTION = 200, 5
 THREADS, THREADS_PER_FUNCTION = 200, 16 if sys.platform == "linux" else 1
-# A message's log lines are kept twice in the results folder, as events and as a record; with room
-# for the report.
+# The results folder has a message's log lines twice, as events and as a record, and the report.
 RESULT_BYTES_PER_MESSAGE = 3000
 REPORT_MB = 50
 OTHER_STATE_DIR = "set STAMPEDE_STATE_DIR to a folder with room in which you may write"
 
 
 def tools() -> list[Finding]:
-    """Terraform, its providers and Go, and the folder for what stacks leave."""
+    """Terraform, its providers and Go, and the state folder."""
     findings = [terraform(), folder("state folder", stack.STATE_DIR, 0, OTHER_STATE_DIR)]
     return [*findings, provider()] if findings[0].status == OK else findings
 
 
 def room(cells: Sequence[Demand], target: str, results_dir: Path) -> list[Finding]:
-    """The results' folder; locally also memory and disk for all that functions hold at once, and N
-    processes."""
+    """The results folder; locally also memory and disk for what functions hold at once, and the
+    limits for N processes."""
     needed_mb = (
         REPORT_MB + sum(cell.all_messages for cell in cells) * RESULT_BYTES_PER_MESSAGE // 2**20
     )
@@ -66,7 +64,7 @@ def room(cells: Sequence[Demand], target: str, results_dir: Path) -> list[Findin
 
 
 def terraform() -> Finding:
-    """Terraform or OpenTofu is there and recent enough, or Go to build OpenTofu with."""
+    """Terraform or OpenTofu is installed and recent enough, or Go can build OpenTofu."""
     try:
         binary = providers.found_terraform()
         if binary is None:
@@ -89,8 +87,8 @@ def terraform() -> Finding:
 
 
 def provider() -> Finding:
-    """The Terraform providers were built earlier, come from somewhere, or can be built. Builds
-    nothing. Raises ProviderError without a Terraform."""
+    """The Terraform providers are built, or can be downloaded or built. Builds nothing. Raises
+    ProviderError without a Terraform."""
     flavour, _, platform_name = providers.terraform_identity(providers.terraform_binary())
     host = providers.REGISTRIES[flavour]
     is_built = providers.finished_folder(platform_name).is_dir()
@@ -102,8 +100,7 @@ def provider() -> Finding:
 
 
 def _to_build(name: str, found: str) -> Finding:
-    """What the first run builds: a problem where there is no Go for that, or none that is new
-    enough."""
+    """What the first run builds; a problem without a recent Go."""
     program = shutil.which("go")
     if program is not None and not is_too_old(program):
         return Finding(name, WARNING, found, "`make setup` builds it now")
@@ -117,7 +114,7 @@ def _to_build(name: str, found: str) -> Finding:
 
 
 def local_memory(cells: Sequence[Demand], available_mb: float) -> Finding:
-    """Memory for the data set, the emulator and N processes; at worst each holds what it moves."""
+    """Memory for the data set, the emulator and N processes with what they may hold."""
     least = max(local_mb(cell, copies=0) for cell in cells)
     most = max(local_mb(cell, copies=cell.concurrency) for cell in cells)
     if available_mb >= most:
@@ -131,16 +128,15 @@ def local_memory(cells: Sequence[Demand], available_mb: float) -> Finding:
 
 
 def local_mb(cell: Demand, *, copies: int) -> int:
-    """Memory of the emulator with the data set, the cell's functions, and what `copies` of them
-    hold."""
+    """Memory of the emulator, the data set, the functions, and what `copies` of them hold."""
     usage = cell.usage
     held_mb = usage.data_mb + usage.emulator_mb + copies * _held_mb(cell)
     return EMULATOR_MB + cell.concurrency * usage.process_mb + held_mb
 
 
 def local_limits(cells: Sequence[Demand]) -> Finding:
-    """What the system lets one process open (emulator and functions go up to the hard limit) and
-    one user start."""
+    """The system's limits of open files of a process (emulator and functions use the hard limit)
+    and of processes of a user."""
     most = max(cell.concurrency for cell in cells)
     opened = max(
         cell.concurrency * (OPEN_FILES_PER_FUNCTION + cell.usage.connections) for cell in cells
@@ -163,11 +159,11 @@ def local_limits(cells: Sequence[Demand]) -> Finding:
 
 
 def folder(check: str, path: Path, needed_mb: int, way_out: str) -> Finding:
-    """A folder, which need not be there yet, can be written, and its disk has so much room."""
-    # Path's own question raises at a closed folder.
+    """A folder, which needn't exist yet, can be written, and its disk has `needed_mb` free."""
+    # Path.exists() raises in a folder without permission.
     nearest = next(above for above in (path, *path.absolute().parents) if os.path.exists(above))  # noqa: PTH110
     try:
-        # /proc, for one, takes no file even of those that have permission
+        # Some folders, such as /proc, take no file even with permission.
         with tempfile.TemporaryFile(dir=nearest):
             free_mb = shutil.disk_usage(nearest).free // 2**20
     except OSError as error:
@@ -182,7 +178,7 @@ def folder(check: str, path: Path, needed_mb: int, way_out: str) -> Finding:
 
 
 def available_memory_mb() -> float:
-    """Memory that processes can still get, in MiB, as Linux says; no limit elsewhere."""
+    """Memory available to processes in MiB, according to Linux; no limit elsewhere."""
     try:
         match = re.search(
             r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE
@@ -193,11 +189,11 @@ def available_memory_mb() -> float:
 
 
 def _held_mb(cell: Demand) -> int:
-    """What one operation holds at worst."""
+    """What one operation holds at most."""
     return 0 if cell.usage.within_s3 else cell.usage.moved_mb
 
 
 def _smaller(cells: Sequence[Demand]) -> str:
-    """The settings that make a cell take less."""
+    """The settings that make a cell smaller."""
     settings = dict.fromkeys(["concurrency_value", *(cell.usage.sized_by for cell in cells)])
     return f"use a smaller {' or '.join(settings)} with --set"

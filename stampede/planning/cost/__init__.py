@@ -1,7 +1,7 @@
 """What a sweep costs and how long it takes, estimated from its plan before anything is spent.
 
-`foreseen` asks the model how the floods of a plan will go, `durations` adds what stands around
-them, `prices` says what AWS asks, `bill` has its lines, and `estimates` says it all in words.
+`foreseen` asks the model about the floods of a plan, `durations` adds the time around them,
+`prices` has AWS's prices, `bill` the lines of the bill, and `estimates` puts it all into words.
 """
 
 from stampede.planning.cost.bill import Item

@@ -16,8 +16,7 @@ from stampede.planning.cost.prices import USUAL_REGION, Prices
 from stampede.planning.demand import Demand
 from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 
-# What is sent or received at once is one request for each 64 KB of it (SQS pricing, "Size of
-# Payloads").
+# SQS bills a request for each 64 KB that is sent or received (SQS pricing, "Size of Payloads").
 CHUNK_BYTES = 64 * 2**10
 FREE_TMP_MB = 512
 # START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each
@@ -25,23 +24,22 @@ FREE_TMP_MB = 512
 LOG_BYTES_PER_MESSAGE = 1024
 # Every saved query once over all lines of the run.
 INSIGHTS_SCANS = 7
-# While the queue is empty it is asked every 20 s: by five connections of Lambda's trigger, or by
-# each host. Counted for the whole run.
+# An empty queue is polled every 20 s, by five connections of Lambda's trigger or by each host.
+# Counted for the whole run.
 EMPTY_RECEIVES_PER_HOUR = 3600 / 20
 TRIGGER_CONNECTIONS = 5
-# Lambda's guide (SQS event source mappings, provisioned mode): a poller makes up to 10 polls a
-# second. Fewer while the pollers aren't all needed, and how many an empty queue gets isn't
-# documented, so this is the most there can be.
+# A poller makes up to 10 polls a second (Lambda guide, SQS event source mappings, provisioned
+# mode). The polls of an empty queue aren't documented, so this is an upper bound.
 POLLS_PER_POLLER_S = 10
-# Of `drain`: two GetQueueAttributes every 5 s.
+# `drain` makes two GetQueueAttributes every 5 s.
 DRAIN_REQUESTS_PER_HOUR = 2 * 3600 / 5
 BYTES_IN_A_GB = 2**30  # AWS's GB for storage, logs and memory
 
 
 @dataclass(frozen=True)
 class Item:
-    """One line of the bill; `usd_per_unit` None: not known. `price` is its name in prices.json, of
-    `region`."""
+    """One line of the bill. `usd_per_unit` is None if it isn't known; `price` is its name in
+    prices.json, `region` the price's."""
 
     service: str
     what: str
@@ -53,11 +51,11 @@ class Item:
 
     @property
     def usd(self) -> float | None:
-        """Quantity times price, None where the price isn't known."""
+        """Quantity times price; None if the price isn't known."""
         return None if self.usd_per_unit is None else self.quantity * self.usd_per_unit
 
     def as_dict(self) -> dict[str, Any]:
-        """The item as it stands in run.json."""
+        """The item for run.json."""
         return {
             "service": self.service,
             "what": self.what,
@@ -69,8 +67,7 @@ class Item:
         }
 
 
-# The lines of the bill: by service, words and the name of the price, the quantity in that price's
-# unit.
+# The lines of the bill: the quantity, in the price's unit, by service, words and name of the price.
 Lines = dict[tuple[str, str, str], float]
 
 
@@ -80,8 +77,8 @@ def bill_items(
     prices: Prices,
     message_bytes: Sequence[tuple[int, float]] = (),
 ) -> list[Item]:
-    """The lines of the bill of `cells`, as foreseen on AWS, of which `around_s` seconds more are
-    spent beside them; `message_bytes` as `Given` has them."""
+    """The lines of the bill of `cells`, as foreseen on AWS, and of `around_s` seconds around them;
+    `message_bytes` as in `Given`."""
     hours = (sum(durations.cell_s(demand, "aws") for demand in cells) + around_s) / 3600
     pollers_s = _pollers_s(cells, around_s)
     lines = _lambda_lines(
@@ -96,7 +93,7 @@ def bill_items(
 
 
 def _lambda_lines(cells: Sequence[Demand], pollers_s: float) -> Lines:
-    """Those of what runs in functions."""
+    """The lines of what runs in functions."""
     if not cells:
         return {}
     gb_s: Lines = {}
@@ -141,7 +138,7 @@ def _queue_lines(
 
 
 def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
-    """Those of CloudWatch, with S3's access logs where they are on."""
+    """The lines of CloudWatch, with S3's access logs if they are on."""
     gb = sum(demand.all_messages for demand in cells) * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
     logged = [demand for demand in cells if access_log.is_on(demand.cell.values)]
     uses = [
@@ -162,8 +159,8 @@ def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
 
 
 def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
-    """What a cell asks SQS for: batches sent, one for what prepares it, and what an invocation
-    takes, received and deleted, ten at a time."""
+    """SQS requests of a cell: batches that are sent, one that prepares the cell, and the receives
+    and deletes of each invocation, ten messages at a time."""
     mean_bytes = sum(size * share for size, share in message_bytes)
     batch = max(1, min(MAX_ENTRIES, int(MAX_BATCH_BYTES / max(1, mean_bytes))))
 
@@ -182,7 +179,7 @@ def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) 
 
 def _pollers_s(cells: Sequence[Demand], around_s: float) -> float:
     """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next
-    one's or the end."""
+    apply or the end."""
     most = [
         (demand.pollers[1], durations.cell_s(demand, "aws")) for demand in cells if demand.pollers
     ]
@@ -193,8 +190,8 @@ def _pollers_s(cells: Sequence[Demand], around_s: float) -> float:
 
 
 def _billed_s(demand: Demand) -> float:
-    """Seconds of Lambda in one cell: the operations, one cold start a function, which AWS bills
-    since August 2025, and the wait at the start barrier."""
+    """Billed Lambda seconds of a cell: the operations, a cold start of each function (billed since
+    August 2025), and the wait at the start barrier."""
     preparing_s = min(demand.preparation_s("aws"), demand.timeout_s)
     environments = min(demand.concurrency, demand.operations)
     return (
@@ -205,11 +202,11 @@ def _billed_s(demand: Demand) -> float:
 
 
 def _used(cells: Sequence[Demand], around_s: float) -> Lines:
-    """Those of the experiment's own, the lines of a service together.
+    """The experiment's own lines, those of a service together.
 
-    What is up with its cell alone is so for the cell's time; for that around all cells, with the
-    first. What is used once for all cells, and while a stack is up, is the largest of each thing
-    that it is of.
+    What is up with its cell only counts for the cell's time, with the first cell also for the time
+    around all cells. What is used once for all cells, or while a stack is up, counts as the largest
+    of each `Use.of`.
     """
     hours = [durations.cell_s(demand, "aws") / 3600 for demand in cells]
     hours[0] += around_s / 3600

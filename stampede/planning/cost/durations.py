@@ -1,8 +1,7 @@
-"""How long a plan may take: a cell, and what stands around the cells; the floods are as the model
-predicts them.
+"""The duration of a plan: each cell, with the floods that the model predicts, and the time around
+the cells.
 
-No run on AWS stands behind the times of Terraform; they are rough, and the progress of a sweep
-corrects them.
+The times of Terraform aren't measured on AWS. They are rough, and a sweep's progress corrects them.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from stampede.planning.demand import Demand
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Seconds around the floods: before the first cell, for each cell, for its share of each round,
-    after the last, and the upload's speed."""
+    """Seconds around the floods: before the first cell, for each cell and each of its rounds, and
+    after the last cell; and the upload's speed."""
 
     first_apply_extra_s: float
     apply_s: float
@@ -27,8 +26,8 @@ class Surroundings:
     upload_mib_per_s: float
 
 
-# AWS: the provider alone waits 25 s for a queue and 2 minutes for its deletion; logs lag, after
-# each round too. The upload: 100 Mbit/s.
+# On AWS the provider alone waits 25 s for a queue and 2 minutes for its deletion, and logs lag
+# after each round. The upload has 100 Mbit/s.
 SURROUNDINGS = {
     "aws": Surroundings(60, 30, 15, 8, 180, 12),
     "local": Surroundings(30, 10, 2, 0.2, 15, 200),
@@ -36,9 +35,8 @@ SURROUNDINGS = {
 
 
 def cell_s(demand: Demand, target: str) -> float:
-    """Expected seconds of one cell: apply (where it does), preparation, warm-up, flood, the wait
-    for the log lines of each round, and for the last ones. `demand` is as the model foresees it at
-    `target`."""
+    """Expected seconds of a cell: apply (if it does), preparation, warm-up, flood, and the waits
+    for the log lines of each round and of the cell. `demand` is as foreseen at `target`."""
     around = SURROUNDINGS[target]
     waiting_s = around.settle_s + (
         around.round_s * demand.cell.rounds if demand.cell.rounds > 1 else 0.0
@@ -49,9 +47,9 @@ def cell_s(demand: Demand, target: str) -> float:
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:
-    """Expected seconds that stand beside the cells: what only the first apply makes, upload, what
-    is placed for several of them, the wait for S3's access logs (a stack that is kept isn't waited
-    for), destroy."""
+    """Expected seconds around the cells: the first apply's extra time, the upload, the seeding of
+    sets that cells share, the wait for S3's access logs (as if the stack isn't kept), and
+    destroy."""
     around, usages = SURROUNDINGS[target], [demand.usage for demand in cells]
     stack_s = max(usage.stack_s for usage in usages) if target == "aws" else 0
     upload_s = max(usage.data_mb for usage in usages) / around.upload_mib_per_s

@@ -1,5 +1,4 @@
-"""What a sweep costs on AWS and how long it takes, estimated from its plan and the model before
-anything is spent."""
+"""The cost on AWS and the duration of a sweep, estimated from its plan and the model."""
 
 from __future__ import annotations
 
@@ -21,10 +20,10 @@ from stampede.planning.predicting import NOTHING, Given, foreseen, on_this_machi
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cost on AWS and duration of a plan. `target` is "local", "aws" or, in AWS's stead,
-    "endpoint". `cells` are in the order in which they run, `cells_s` their seconds by name, on the
-    plan's own target; `prices` are those of the region. `unforeseen` are the cells of which nobody
-    knows how long their operations take on AWS: the cost has the most for those in Lambda."""
+    """Cost on AWS and duration of a plan. `target` is "local", "aws" or "endpoint", which isn't
+    AWS. `cells` are in the order in which they run, `cells_s` their seconds by name, on the plan's
+    own target; `prices` are those of the region. `unforeseen` are the cells whose operations aren't
+    predicted on AWS: those in Lambda cost an upper bound."""
 
     target: str
     prices: Prices
@@ -41,7 +40,7 @@ class Estimate:
 
     @property
     def unpriced(self) -> list[Item]:
-        """Items that cost something unknown."""
+        """Items without a known price."""
         return [item for item in self.items if item.usd_per_unit is None]
 
     @property
@@ -54,7 +53,7 @@ class Estimate:
         return self.cells_s[cell.name]
 
     def sentences(self) -> list[str]:
-        """Duration and cost in words, a line each, and what the figures rest on."""
+        """Duration and cost in words, a line each, and the limits of the estimate."""
         here = {
             "local": "nothing on this machine; on AWS ",
             "endpoint": "unknown at an endpoint that isn't AWS; on AWS ",
@@ -77,7 +76,7 @@ class Estimate:
         return lines
 
     def parts(self) -> str:
-        """The dollars of each service, and which prices these are."""
+        """The dollars of each service, with the region and month of the prices."""
         by_service: dict[str, float] = defaultdict(float)
         for item in self.items:
             by_service[item.service] += item.usd or 0.0
@@ -90,7 +89,7 @@ class Estimate:
         return f"{services}; prices of {self.prices.region}{or_else}, {self.prices.date}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The estimate as it stands in run.json."""
+        """The estimate for run.json."""
         elsewhere = dict.fromkeys(
             item.price for item in self.items if item.region != self.prices.region
         )
@@ -109,10 +108,11 @@ class Estimate:
 
 
 def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Estimate:
-    """Estimate a plan; `kind` is the plan's target. `given` is what is known beside the plan.
+    """Estimate a plan; `kind` is its target, by default the plan's own. `given` is what is known
+    besides the plan.
 
-    A plan of target "local" gets the cost that it would have on AWS, and the duration here; an
-    "endpoint" cost and duration of AWS. Raises UsageError for values that aren't numbers.
+    A "local" plan gets its cost on AWS and its duration here; an "endpoint" gets cost and duration
+    of AWS. Raises UsageError for values that aren't numbers.
     """
     prices = read_prices(str(plan.cells[0].values["region"]))
     cells = foreseen(plan, given)
@@ -131,11 +131,8 @@ def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Est
 
 
 def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
-    """Refuse what may cost more than `budget_usd` (None: no limit). A local sweep costs nothing and
-    always passes; what an endpoint bills nobody knows, so there AWS's prices count.
-
-    Raises UsageError, also where a part of the cost has no known price: then nobody can keep a
-    budget.
+    """Raise UsageError if the cost may exceed `budget_usd` (None: no limit) or has a part without a
+    known price. A local sweep costs nothing and always passes; an endpoint counts as AWS.
     """
     if budget_usd is None or estimate.target == "local":
         return

@@ -1,9 +1,8 @@
-"""Prices as AWS's Price List Query API answers them (GetProducts), and how they are kept in
-prices.json.
+"""Reads prices from AWS's Price List Query API (GetProducts) and stores them in prices.json.
 
-The filters (`price_list` in prices.json: service code, usage type, unit) were made from
-documentation: S3's User Guide, "Understanding your AWS billing and usage reports", and sources that
-had read the list. Nobody has tried them on AWS.
+The filters (`price_list` in prices.json: service code, usage type, unit) are from documentation:
+S3's User Guide, "Understanding your AWS billing and usage reports", and programs that read the
+list. They haven't been tried on AWS.
 """
 
 from __future__ import annotations
@@ -20,23 +19,22 @@ from typing import Any
 from stampede.errors import RunError
 from stampede.planning.cost.prices import FILE, USUAL_REGION
 
-# The API has its endpoints in few regions; this one knows the prices of all.
+# The API has endpoints in few regions; each knows the prices of all regions.
 API_REGION = "us-east-1"
 CURRENCY = "USD"
-# What a usage type has before its name: APN1-, EU-, or a region's own name; in us-east-1 often
-# nothing.
+# The prefix of a usage type: APN1-, EU-, or a region's name; in us-east-1 often nothing.
 PLACE = r"(?:[A-Z]{2,4}[0-9]?-|[a-z]{2}(?:-[a-z]+)+-[0-9]-)?"
 
 
 class NoPrice(Exception):
-    """The answer has no price that can be taken; the message says why."""
+    """The answer has no usable price; the message says why."""
 
 
 def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
-    """US dollars for one unit of `product`, an entry of `price_list`, in `region`: one or more
+    """US dollars for one unit of `product`, an entry of `price_list`, in `region`, from one or more
     calls of GetProducts.
 
-    Of prices by tiers it is the first that isn't free. Raises NoPrice, and what boto3 raises.
+    Of several tiers it is the first that isn't free. Raises NoPrice, and what boto3 raises.
     """
     fields = {"regionCode": region, **product.get("also", {})}
     filters = [
@@ -67,7 +65,7 @@ def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
 
 
 def _first_price(tiers: Iterable[Mapping[str, Any]], unit: str) -> float:
-    """The first of the prices by tiers that isn't free, in US dollars for one `unit`."""
+    """The price of the first tier that isn't free, in US dollars for one `unit`."""
     prices_usd = []
     for tier in sorted(tiers, key=lambda tier: Decimal(tier["beginRange"])):
         if tier["unit"] != unit or CURRENCY not in tier["pricePerUnit"]:
@@ -85,8 +83,7 @@ def updated(
     """The content of prices.json with `found` (US dollars by name) as the prices of `region` in
     `month` (YYYY-MM).
 
-    What a price was before stays with it, and so does the month from which on it is known to be
-    what it is.
+    Earlier prices stay with it, and so do the months from which on they were known.
     """
     new = copy.deepcopy(dict(stored))
     entries = new["regions"].setdefault(region, {})
@@ -107,12 +104,12 @@ def updated(
 
 
 def same(one: float | None, other: float | None) -> bool:
-    """Whether two prices are the same, but for how they are written."""
+    """Whether two prices are equal up to rounding."""
     return one == other if one is None or other is None else math.isclose(one, other, rel_tol=1e-9)
 
 
 def write(content: Mapping[str, Any], file: Path = FILE) -> None:
-    """Replace prices.json as a whole. Raises RunError where it can't be written."""
+    """Replace prices.json as a whole. Raises RunError if it can't be written."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     text = re.sub(
         r'("usd": )([0-9][^,\n]*)', lambda price: price[1] + format(Decimal(price[2]), "f"), text

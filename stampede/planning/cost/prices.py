@@ -1,5 +1,4 @@
-"""Prices of AWS by region, with their dates and sources, from prices.json. Nothing is asked of the
-network."""
+"""Prices of AWS by region, with their dates and sources, from prices.json, without the network."""
 
 from __future__ import annotations
 
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("prices.json")
-# Of whose prices most is known: they stand for a region's that aren't.
+# Most prices are known of this region; they stand in for unknown ones of other regions.
 USUAL_REGION = "us-east-1"
 
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for one `unit` in `region`, as of a month (YYYY-MM); `usd` None means that nobody
-    here knows it."""
+    """US dollars for one `unit` in `region`, as of a month (YYYY-MM); None if it isn't known."""
 
     usd: float | None
     unit: str
@@ -28,20 +26,19 @@ class Price:
 
 @dataclass(frozen=True)
 class Prices:
-    """The prices of one region, by name; each says whose it is where the region's own isn't
-    known."""
+    """The prices of one region by name; each has the region that it is from."""
 
     region: str
     by_name: Mapping[str, Price]
 
     def __getitem__(self, name: str) -> Price:
-        """A price; `<what>:<kind>` without one of its own has that of `<what>`. Raises KeyError
-        where there is none."""
+        """A price; `<what>:<kind>` has the price of `<what>` if it has no own. Raises KeyError if
+        there is none."""
         return self.by_name.get(name) or self.by_name[name.partition(":")[0]]
 
     @property
     def known_usd(self) -> dict[str, float]:
-        """US dollars for one unit, by name, where they are known."""
+        """The known US dollars for one unit, by name."""
         return {name: price.usd for name, price in self.by_name.items() if price.usd is not None}
 
     @property
@@ -51,10 +48,9 @@ class Prices:
 
 
 def read_prices(region: str = USUAL_REGION, day: str | None = None, file: Path = FILE) -> Prices:
-    """The prices of `region` on `day` (YYYY-MM or YYYY-MM-DD; None: the latest that are known).
+    """The prices of `region` on `day` (YYYY-MM or YYYY-MM-DD; None: the latest known).
 
-    A price that isn't known there and then is that of us-east-1, and one that isn't known there
-    either has no usd.
+    A price that isn't known there is that of us-east-1, without usd if that isn't known either.
     """
     stored = json.loads(file.read_text())["regions"]
     usual = {name: _on(day, entry, USUAL_REGION) for name, entry in stored[USUAL_REGION].items()}
@@ -65,7 +61,7 @@ def read_prices(region: str = USUAL_REGION, day: str | None = None, file: Path =
 
 
 def _on(day: str | None, entry: Mapping[str, Any], region: str) -> Price:
-    """The price that was known last on `day`; one of no usd where it became known later."""
+    """The latest price known on `day`; without usd if it became known later."""
     latest = {name: value for name, value in entry.items() if name != "before"}
     known = [
         price

@@ -14,7 +14,7 @@ from tests.unit.plans import values
 
 @pytest.fixture(autouse=True)
 def built(monkeypatch):
-    monkeypatch.setattr(go_program, "missing", lambda architecture: "")
+    monkeypatch.setattr(go_program, "missing", lambda architecture: None)
     monkeypatch.setattr(download_checks, "BUILT", {})
 
 
@@ -31,8 +31,8 @@ def wrong(experiment, *cells):
 LARGE = {"operation": "download", "object_bytes": 100_000_000, "object_count": 1000, "slices": 1}
 QUERY = {"operation": "count", "object_bytes": 2**20}
 OWN = {"existing_bucket": True, "s3_bucket_name": "my-own"}
-BUSY = {"parallel_limit": 64, "concurrency_value": 3, "slices": 1}
 SLICES = {"from_manifest": True}
+CRT = {"method": "crt", "architecture": "arm64"}
 MEMORY = {"method": "ranges", "sink": "memory"}
 HUGE = {"object_size_mb": 20_000, "ephemeral_storage_mb": 10_240}
 
@@ -50,7 +50,6 @@ HUGE = {"object_size_mb": 20_000, "ephemeral_storage_mb": 10_240}
         ("download", HUGE | {"method": "ranges", "sink": "discard"}),
         ("express", QUERY | {"object_count": 20_000}),
         ("express", {"zone_id": "use1-az5", "express_bucket_name": f"{'a' * 47}--use1-az5--x-s3"}),
-        ("express", BUSY | {"storage_class": "express"}),
         ("express", LARGE | {"parallel_limit": 64, "ephemeral_storage_mb": 6168}),
         ("express", LARGE | {"operation": "upload", "parallel_limit": 128}),
     ],
@@ -67,7 +66,6 @@ def test_plans_that_can_work_are_ok(experiment, changes):
         ("copy", SLICES | {"date_to": "2014-12-31"}, "key plan", PROBLEM, "swap"),
         ("copy_host", {"object_count": 219_121}, "key plan", PROBLEM, "objects_per_folder = 6"),
         ("copy_host", {"parallel_limit": 2000}, "rate", WARNING, "14,440 calls/s"),
-        ("copy_host", {"bucket_key": False}, "KMS", WARNING, "requests/s"),
         ("download", {"method": "crt", "sink": "discard"}, "method", PROBLEM, "sink=tmp"),
         ("download", {"method": "crt", "memory_size": 256}, "method", WARNING, "memory_size=512"),
         (
@@ -113,15 +111,7 @@ def test_plans_that_can_work_are_ok(experiment, changes):
             "ephemeral_storage_mb=6168",
         ),
         ("express", LARGE | {"parallel_limit": 128}, "/tmp", PROBLEM, "; use a smaller"),
-        ("express", BUSY, "rate", WARNING, "4,256 requests/s"),
         ("express", QUERY | {"object_count": 20_001}, "scan limit", PROBLEM, "scan_limit_mb=20001"),
-        (
-            "express",
-            {"operation": "count", "query_limit_s": 60},
-            "query limit",
-            WARNING,
-            "query_limit_s=152",
-        ),
         ("filesystem", {"storage": "s3files"}, "storage", PROBLEM, "with_s3files=true"),
         (
             "filesystem",
@@ -150,6 +140,8 @@ def test_a_plan_that_cannot_work_is_reported_with_the_way_out(
         ),
         ("download", [OWN, OWN | {"s3_file_name": "k"}], "one object"),
         ("filesystem", [{}, {"throughput_mode": "bursting"}], "24 hours"),
+        # A problem counts before the warning of an earlier cell.
+        ("download", [CRT | {"memory_size": 256}, CRT | {"sink": "discard"}], "sink=tmp"),
     ],
 )
 def test_settings_that_a_sweep_must_not_change_between_cells_are_a_problem(
@@ -160,9 +152,6 @@ def test_settings_that_a_sweep_must_not_change_between_cells_are_a_problem(
 
 
 # What has to be built
-
-
-CRT = {"method": "crt", "architecture": "arm64"}
 
 
 @pytest.mark.parametrize(
@@ -184,10 +173,8 @@ def test_a_missing_build_for_the_processor_is_a_problem(
     assert status == PROBLEM and needed in sentence and "make functions" in sentence
     path = tmp_path / "functions" / needed
     path.parent.mkdir(parents=True)
-    for built_for, machine in (("x86_64", 0x3E), ("arm64", 0xB7)):
-        path.write_bytes(b"\x7fELF" + bytes(14) + bytes([machine, 0]))
-        lacks_build = experiment == "copy_host" and built_for not in needed
-        assert bool(wrong(experiment, changes)) is lacks_build
+    path.touch()
+    assert wrong(experiment, changes) == []
 
 
 def test_infra_and_the_function_have_the_same_methods_and_sinks():

@@ -85,7 +85,6 @@ def test_ten_million_rows_need_the_memory_of_one_slice():
         ({"date_to": "2014-12-31"}, "before date_from"),
         ({"objects": 121, "date_to": "2015-01-01"}, "objects_per_folder = 6"),
         ({"objects": 2_000_001, "objects_per_folder": 100, "slice_rows": 1}, "slice_rows = 3"),
-        ({"destination_prefix": "x" * 1003}, "shorter prefix"),
     ],
 )
 def test_parameters_that_do_not_fit_are_refused_with_the_fix(changed, words):

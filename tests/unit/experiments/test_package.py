@@ -83,7 +83,7 @@ OTHERS = [
         ({"main": elf(HERE)}, PROGRAM, "executable file bootstrap"),
         # A handler in Python is a function of a module that is there, or may come from elsewhere.
         ({}, {"handler": "app.main"}, "has no main"),
-        ({}, {"handler": "other.handler"}, "has no other.py"),
+        ({}, {"handler": "other.handler"}, "has no other,"),
         ({}, {"handler": "other.handler"} | A_LAYER, ""),
         ({"app.py": b"from other import *"}, {}, ""),
         ({f"fast/deep.{CPYTHON}-x.so": elf(HERE)}, {"handler": "fast/deep.handler"}, ""),
