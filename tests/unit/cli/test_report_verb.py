@@ -155,7 +155,7 @@ def test_a_sweep_is_resumed_with_its_stored_plan_alone_and_with_all_its_events(
     assert "--set and --warm-up-per-concurrency and --seed" in refused(
         "sweep", "--resume", "lost", *options
     )
-    assert "no longer has its log_events.jsonl" in refused("query", "summary", "--run", "lost")
+    assert "has no log_events.jsonl" in refused("query", "summary", "--run", "lost")
 
 
 def test_a_sweep_whose_figures_are_in_doubt_exits_as_its_report_does(tmp_path, stampede):
