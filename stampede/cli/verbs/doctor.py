@@ -16,6 +16,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
         findings = checks.run(plan, estimated=estimated, results_dir=arguments.results_dir)
         findings.append(checks.budget(estimated, arguments.budget_usd))
-    rows = [finding.as_row() for finding in findings]
+    rows = [asdict(finding) for finding in findings]
     if arguments.format == "json":
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
     elif arguments.format == "csv":
