@@ -111,9 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_flag(parser, "--version", "show the version and exit")
     parser.set_defaults(print_help=parser.print_help)
-    verbs = parser.add_subparsers(
-        prog="stampede", title="verbs", dest="verb", metavar="VERB", parser_class=_Parser
-    )
+    verbs = parser.add_subparsers(prog="stampede", title="verbs", dest="verb", metavar="VERB")
     for verb in VERBS:
         module = importlib.import_module(f"stampede.cli.verbs.{verb}")
         summary = module.__doc__.partition(".\n")[0]

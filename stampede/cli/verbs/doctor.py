@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments import EXPERIMENTS
@@ -28,7 +26,6 @@ from stampede.phrases import counted, quantity
 from stampede.planning.plan import Plan
 from stampede.program import as_typed
 from stampede.progress import doing, say
-from stampede.runs.folder import RESULTS_DIR
 from stampede.tables import print_rows
 
 if TYPE_CHECKING:
@@ -73,16 +70,6 @@ def estimate(plan: Plan, given: Given | None = None) -> Estimate:
     return cost.estimate(plan, targets.place(plan.target)["target"], given or NOTHING)
 
 
-def refuse_if_impossible(
-    plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR
-) -> None:
-    """Raise UsageError, one line, where a check finds that the sweep can't work, and print
-    warnings. For --target aws it asks AWS, or the endpoint."""
-    from stampede.planning import checks
-
-    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
-
-
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
     """Raise UsageError, one line, for a problem; else print the warnings about what a sweep
     measures."""
@@ -112,7 +99,7 @@ def _print_estimate(estimated: Estimate) -> None:
 
 
 def print_checks(findings: Sequence[Finding]) -> None:
-    """Print all passed checks in a line, the others in a line each, and how many there are."""
+    """Print the passed checks in one line, the others in a line each, and the count of those."""
     from rich.text import Text
 
     from stampede import terminal
@@ -122,13 +109,13 @@ def print_checks(findings: Sequence[Finding]) -> None:
         for finding in findings
         if finding.status == OK
     }
-    failed = [finding for finding in findings if finding.status != OK]
+    lines = {OK: [", ".join(sorted(passed))] if passed else [], WARNING: [], PROBLEM: []}
+    for finding in findings:
+        if finding.status != OK:
+            lines[finding.status].append(f"{finding.check}: {finding.sentence}")
     for status, (mark, style) in MARKS.items():
-        lines = [
-            f"{finding.check}: {finding.sentence}" for finding in failed if finding.status == status
-        ]
-        for line in [", ".join(sorted(passed))] if status == OK and passed else lines:
+        for line in lines[status]:
             terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
-    counts = Counter(finding.status for finding in failed)
-    words = [counted(counts[status], status) for status in (PROBLEM, WARNING) if counts[status]]
-    terminal.show(Text(", ".join(words) or f"all {len(findings)} checks passed", style="bold"))
+    counts = [counted(len(lines[status]), status) for status in (PROBLEM, WARNING) if lines[status]]
+    words = ", ".join(counts) or f"all {len(findings)} checks passed"
+    terminal.show(Text(words, style="bold"))

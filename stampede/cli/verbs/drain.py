@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     add(parser, "--run", "--deadline-s", "--results-dir", "--format")
     redelivery = (
-        "wait until SQS redelivers messages without a record (default: leave them unanswered)"
+        "wait until SQS redelivers messages without a record (default: count them as unanswered)"
     )
     add_flag(parser, "--wait-for-redelivery", redelivery)
 

@@ -98,7 +98,7 @@ def _compared(stored: Mapping[str, Any], region: str) -> list[dict[str, Any]]:
     target = Target("aws", {"region": price_list.API_REGION})
     client = target.client("pricing", **TIMEOUTS)
     if not endpoints.is_aws(url := client.meta.endpoint_url):
-        elsewhere = f"--update: {endpoints.shown(url)} isn't AWS, and has no prices of AWS"
+        elsewhere = f"--update: {endpoints.shown(url)} isn't AWS"
         raise UsageError(elsewhere, "unset AWS_ENDPOINT_URL")
     rows = []
     for name, before in prices.read_prices(region, file=prices.FILE).by_name.items():

@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +110,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         parser,
         "--run",
-        help="a run of `function` that measured an invocation (default: as the example)",
+        help="a run of `function` that measured invocations (default: the example's)",
     )
     account = "the account's concurrency limit (default: enough for every cell)"
     parser.add_argument("--account-concurrency", metavar="N", type=positive_int, help=account)
@@ -136,7 +136,7 @@ def run(arguments: argparse.Namespace) -> int:
     experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
     if own_object_url(arguments.set) and experiment.own_object:
         raise UsageError(
-            "--set object: simulate asks no account, so it can't know the size of the object",
+            "--set object: simulate asks no account for the object's size",
             f"use --set {experiment.own_object.size}=... with its MiB",
         )
     plan = plan_of(arguments)
@@ -201,11 +201,12 @@ def _cells(
     `messages_per_s` keeps the share `busy` of N running on average."""
     from stampede.planning import cost
 
-    repeats_by_place: dict[Cell, list[PredictedCell]] = defaultdict(list)
-    for repeat in predicted:
-        repeats_by_place[repeat.demand.cell.place()].append(repeat)
+    def place_of(repeat: PredictedCell) -> Cell:
+        return repeat.demand.cell.place()
+
     rows: list[Row] = []
-    for place, repeats in repeats_by_place.items():
+    for place, group in groupby(sorted(predicted, key=place_of), key=place_of):
+        repeats = list(group)
         planned = tuple(repeat.demand.cell for repeat in repeats)
         cell, figures = planned[0].on(place.axes), repeats[0].prediction.as_dict()
         usd = cost.estimate(replace(plan, cells=planned), given=given).total_usd
@@ -217,7 +218,7 @@ def _cells(
             average = figures["average"] = messages_per_s / cell.batch_size * each_s
             figures["busy"] = average / min(cell.n, cell.values["maximum_concurrency"] or cell.n)
         rows.append((cell, figures))
-    return sorted(rows, key=lambda row: row[0])
+    return rows
 
 
 def _by_kind(cell: Cell, figures: dict[str, Any]) -> list[Row]:

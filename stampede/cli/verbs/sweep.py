@@ -82,7 +82,9 @@ def run(arguments: argparse.Namespace) -> int:
     folder = None
     if arguments.resume is not None:
         folder = find_run(arguments.results_dir, arguments.resume, "--resume")
-    plan = _stored_plan(folder, arguments) if folder else _new_plan(arguments)
+    elif arguments.experiment is None:
+        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
+    plan = _stored_plan(folder, arguments) if folder else plan_of(arguments)
     experiment = EXPERIMENTS[plan.experiment]
     payloads = payloads_of(experiment, arguments.payload, plan.cells)
     if payloads and (sentence := payloads.sentence()):
@@ -102,12 +104,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"results: {folder.path}")
     check(accounts)
     return 1 if is_in_doubt else 0
-
-
-def _new_plan(arguments: argparse.Namespace) -> Plan:
-    if arguments.experiment is None:
-        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
-    return plan_of(arguments)
 
 
 def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
@@ -139,10 +135,7 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
     except ValueError as error:
         damaged = f"--resume: {path}: the plan is damaged ({error})"
         raise UsageError(damaged, "restore it, or start a new run") from None
-    if (
-        plan.experiment != (arguments.experiment or plan.experiment)
-        or plan.target != arguments.target
-    ):
+    if arguments.target != plan.target or arguments.experiment not in (None, plan.experiment):
         raise UsageError(
             f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}",
             "give the same here",
@@ -195,6 +188,7 @@ def _measure(
     payloads: Payloads | None,
 ) -> tuple[RunFolder, list[CellAccount]]:
     """Run the unfinished cells; returns the run's folder and the accounts of its cells."""
+    from stampede.planning import checks
     from stampede.planning.checks import machine
     from stampede.planning.predicting import parameters_of
     from stampede.runs.account import stored_accounts
@@ -205,9 +199,9 @@ def _measure(
     if folder is not None:
         stored_accounts(folder)  # refuses a damaged line before anything starts
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(
-            plan, estimate, folder.path if folder else arguments.results_dir
-        )
+        where = folder.path if folder else arguments.results_dir
+        findings = checks.run(plan, checks.BEFORE_A_SWEEP, estimate, results_dir=where)
+        doctor.refuse(findings, plan)
         refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
