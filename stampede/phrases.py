@@ -81,11 +81,11 @@ def quantity(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.4g}"
 
 
-def size_words(size_bytes: int, digits: int = 4) -> str:
-    """A size in binary units, with at most so many digits: `64 MiB`, `1 GiB`."""
+def size_words(size_bytes: int) -> str:
+    """A size in binary units, with at most four digits: `64 MiB`, `1 GiB`."""
     for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
         if size_bytes >= factor:
-            return f"{float(f'{size_bytes / factor:.{digits}g}'):g} {unit}"
+            return f"{float(f'{size_bytes / factor:.4g}'):g} {unit}"
     return f"{size_bytes} bytes"
 
 
