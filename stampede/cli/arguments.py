@@ -67,8 +67,6 @@ cell = checked(
 )
 # argparse checks no default against `choices`, so STAMPEDE_TARGET needs a type.
 _target = checked(str, "local or aws (or unset STAMPEDE_TARGET)", TARGETS.__contains__)
-
-
 # An empty text, such as an unset variable, would be the current folder.
 path = checked(lambda text: text and Path(text), "a path", bool)
 

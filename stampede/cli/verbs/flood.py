@@ -119,14 +119,14 @@ def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
-    form = stored.get("format", FORMAT)
+    form, wrong = stored.get("format", FORMAT), ""
     if form != FORMAT or not is_flood_by_hand(stored):
-        other = f"is a sweep, which has its own cells, or of another version (format {form})"
-        raise UsageError(f"--run: {folder.name} {other}", "leave --run out")
-    if not is_of(target.outputs, stored):
+        wrong = f"is a sweep, which has its own cells, or of another version (format {form})"
+    elif not is_of(target.outputs, stored):
         applied, other = stack_words(target.outputs, stored)
-        another = f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}"
-        raise UsageError(another, "leave --run out")
+        wrong = f"is a run of {other}, but the applied stack is {applied}"
+    if wrong:
+        raise UsageError(f"--run: {folder.name} {wrong}", "leave --run out")
 
 
 def _refuse_beside_others(target: Target) -> None:

@@ -31,6 +31,7 @@ from stampede.cell import SETTINGS, Cell, cells_of, common_axes, distinguishing
 from stampede.cli.arguments import (
     add,
     add_flag,
+    add_own,
     add_plan,
     checked,
     crash_percent,
@@ -106,26 +107,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, targets=["aws"])  # the model doesn't describe this machine
     parameters = "JSON list of parameters, as in docs/simulate.md (default: the model's)"
-    parser.add_argument("--parameters", metavar="FILE", type=path, help=parameters)
-    add(
-        parser,
-        "--run",
-        help="a run of `function` that measured invocations (default: the example's)",
-    )
+    add_own(parser, "--parameters", parameters, "FILE", path)
+    measured = "a run of `function` that measured invocations (default: the example's)"
+    add(parser, "--run", help=measured)
     account = "the account's concurrency limit (default: enough for every cell)"
-    parser.add_argument("--account-concurrency", metavar="N", type=positive_int, help=account)
+    add_own(parser, "--account-concurrency", account, "N", positive_int)
     quota = "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)"
     add_flag(parser, "--bandwidth-quota", quota)
     crashes = "share of the invocations that crash, 0 to 50 (default: %(default)s)"
-    parser.add_argument(
-        "--crash-percent", metavar="PERCENT", type=crash_percent, default=0, help=crashes
-    )
+    add_own(parser, "--crash-percent", crashes, "PERCENT", crash_percent, default=0)
     picture = "draw the functions at once over time, as .svg or .png (default: no picture)"
-    parser.add_argument(
-        "--picture", metavar="FILE", type=writable_file(".svg", ".png"), help=picture
-    )
+    add_own(parser, "--picture", picture, "FILE", writable_file(".svg", ".png"))
     load = "the load of your own function: says which N carries it (default: no load)"
-    parser.add_argument("--messages-per-s", metavar="RATE", type=per_second, help=load)
+    add_own(parser, "--messages-per-s", load, "RATE", per_second)
     add(parser, "--results-dir", "--format")
 
 
