@@ -100,8 +100,8 @@ class Usage:
 
     @property
     def on_hosts(self) -> bool:
-        """Whether the operation runs on EC2 hosts; otherwise the stack has a function, even if it
-        isn't used."""
+        """Whether the operation runs on EC2 hosts; otherwise the stack has a function, perhaps
+        an unused one."""
         return bool(self.instance_type)
 
     @property
@@ -163,8 +163,7 @@ MINIMUM_FOR_COMPARISON = 10
 @dataclass(frozen=True)
 class Tariff:
     """The cost of a storage choice in US dollars: of a request that writes or reads one object, and
-    of a GB (2**30 bytes) written or read. A second of a function's memory costs the same for all
-    choices."""
+    of a GB (2**30 bytes) written or read. A function's memory costs the same for all choices."""
 
     write_usd: float
     read_usd: float
@@ -267,8 +266,7 @@ class AthenaQueries:
 @dataclass(frozen=True)
 class PassingRefusal:
     """A temporary error of `terraform destroy`: the regular expression that matches it in
-    Terraform's output, its reason, as a sentence without its full stop, and the seconds until the
-    retry."""
+    Terraform's output, its reason, a sentence without full stop, and the seconds until a retry."""
 
     pattern: str
     reason: str
@@ -461,8 +459,8 @@ class Experiment:
     # Whether a message's body is the user's own (--payload), and the work order an attribute.
     takes_payload: bool = False
 
-    # A method (values, parameters): what one message does, for the model. Without it there are no
-    # predictions.
+    # A method (values, parameters): what one message does, for the model's predictions. None: no
+    # predictions are made.
     work: Callable[[Values, Parameters], Work] | None = None
     # A method (records, parameters, run_id, place): the experiment's own parameters, measured by a
     # run at that place.

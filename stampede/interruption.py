@@ -60,8 +60,7 @@ class Signals:
 
     def _interrupt_again(self, dropped: sys.UnraisableHookArgs) -> None:
         """Repeat an interruption that Python dropped because it came in a callback, such as the one
-        of an import; otherwise a sweep would ignore Ctrl-C. Other exceptions are printed as
-        usual."""
+        of an import; otherwise a sweep would ignore Ctrl-C. Print other exceptions."""
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(dropped)
             return

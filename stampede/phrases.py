@@ -1,5 +1,4 @@
-"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands for a missing
-number."""
+"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A missing one is a dash."""
 
 import math
 import re
@@ -10,8 +9,8 @@ Interval = Mapping[str, float]
 
 
 def listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`, or, if a part has a comma, `a, x; b; and c`; an empty text for
-    no parts."""
+    """`a`, `a and b`, `a, b and c`, or, if a part has a comma, `a, x; b; and c`; no parts give an
+    empty text."""
     if len(parts) > 2 and any(", " in part for part in parts):
         return "; and ".join(["; ".join(parts[:-1]), parts[-1]])
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)

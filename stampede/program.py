@@ -1,5 +1,5 @@
-"""How this program was started. Hints name `stampede`, which may not be on the PATH of a user who
-typed a path to it."""
+"""How this program was started. Hints name `stampede`, but a user who typed a path to it may not
+have it on the PATH."""
 
 from __future__ import annotations
 

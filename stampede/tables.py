@@ -97,8 +97,7 @@ class Table:
         return [field for field in self.fields if field.only != "reading"]
 
     def print(self, form: str) -> None:
-        """Print the table on stdout as table, csv, json or markdown. Raises KeyError for another
-        form."""
+        """Print the table on stdout as table, csv, json or markdown. Raises KeyError."""
         if form == "table":
             from stampede import terminal
 
@@ -197,8 +196,7 @@ def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = N
 def markdown(
     heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
 ) -> list[str]:
-    """The lines of a table in Markdown. Columns with their head in `texts` are aligned left, others
-    right."""
+    """The lines of a table in Markdown; columns are aligned right, those headed by `texts` left."""
     sides = ["---" if head in texts else "---:" for head in heads]
     return [f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows)]
 

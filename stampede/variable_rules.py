@@ -58,8 +58,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     experiment: str = ""
 
     def typed(self, value: Any) -> Any:
-        """`value` as Terraform converts it: `"5"` to a number, 1.0 to a whole one, null to the
-        default."""
+        """`value` as Terraform converts it: `"5"` and 1.0 to whole numbers, null to the default."""
         if value is None:
             return self.default
         if self.type == "bool" and isinstance(value, str):

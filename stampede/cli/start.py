@@ -15,8 +15,7 @@ LOOPBACK = ("127.0.0.1", "localhost")
 
 def ask_loopback_directly() -> None:
     """Exempt loopback from the proxies in the environment, for this process and its children. A
-    proxy can't reach the embedded AWS, and neither Python nor botocore exempts loopback by
-    default."""
+    proxy can't reach the embedded AWS, and neither Python nor botocore exempts loopback."""
     # Without a proxy these variables stay unset: on macOS they would replace the system's settings.
     if not any(name.lower() in ("http_proxy", "https_proxy", "all_proxy") for name in os.environ):
         return

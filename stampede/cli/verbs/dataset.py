@@ -50,8 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Upload the data set of the applied stack; prints the s3:// address of each object on
-    stdout."""
+    """Upload the data set of the applied stack; prints each object's s3:// address on stdout."""
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
 

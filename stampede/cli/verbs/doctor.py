@@ -71,8 +71,7 @@ def estimate(plan: Plan, given: Given | None = None) -> Estimate:
 
 
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
-    """Raise UsageError, one line, for a problem; else print the warnings about what a sweep
-    measures."""
+    """Raise UsageError for a problem; else print the warnings about what a sweep measures."""
     doctor = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
     refuse_problems(findings, doctor)
     for finding in findings:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from stampede.insights.backends import Answer, Backend
     from stampede.stacks.target import Target
 
-# Lambda's START, END and REPORT lines carry no run_id, so only the run's time narrows a query over
-# them.
+# Lambda's START, END and REPORT lines carry no run_id: only the run's time narrows such queries.
 _PLATFORM_FIELD = re.compile(
     r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b"
 )

@@ -235,8 +235,7 @@ def _by_kind(cell: Cell, figures: dict[str, Any]) -> list[Row]:
 def _answer(
     plan: Plan, given: Given, cells: Sequence[Row], messages_per_s: float | None
 ) -> Iterator[str]:
-    """A line about the load, one about the first cell with the largest N, and one about the whole
-    sweep."""
+    """A line each about the load, the first cell with the largest N, and the whole sweep."""
     from stampede.planning import cost
 
     estimated = cost.estimate(plan, given=given)
@@ -296,8 +295,7 @@ def _brief(value_s: float) -> str:
 
 
 def _mended(plan: Plan, given: Given, cell: Cell, figures: Mapping[str, Any], limit: str) -> str:
-    """The setting that mends the limit, with the model's figure for it; empty where no setting
-    helps."""
+    """The setting that mends the limit, with the model's figure for it; empty if none helps."""
     from stampede.planning import predicting, rules
 
     if "ramp" in limit and (figures["avg_s"] or 0) >= LEAST_POLLED_S:
