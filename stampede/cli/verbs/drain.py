@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
             error.add_note(f"the messages in the queue are still being processed; {again}` resumes")
             raise
     if drained.ended_early:
-        during = "SQS will redeliver them, maybe during a later flood"
+        during = "SQS redelivers the unanswered messages, maybe during a later flood"
         say(f"{during}: {again} --wait-for-redelivery` waits for that")
     _print(drained.accounts, folder, arguments.format)
     drained.check()

@@ -209,7 +209,7 @@ def _print_dry_run(
         return
     if load.preparation is not None:
         [first] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
-        say(f"would first send one that prepares the destination, and wait: {first.body}")
+        say(f"would first send one message that prepares the destination, and wait: {first.body}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
     if target.experiment.takes_payload:
         terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0])

@@ -165,8 +165,8 @@ def _of_run(
         return _asked_on_aws(folder, of_service, of_stored_lines, logs)
     answer = of_stored_lines()
     if answer is None:
-        drain = f"`stampede drain --run {folder.as_argument}` writes it while its stack exists"
-        raise UsageError(f"--run: run {folder.name} has no {LINES}", f"{drain}; or restore a copy")
+        drain = f"`stampede drain --run {folder.as_argument}` writes it while the stack exists"
+        raise UsageError(f"--run: run {folder.name} has no {LINES}", f"{drain}, or restore a copy")
     return answer
 
 

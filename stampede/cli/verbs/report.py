@@ -58,7 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     folders = [find_run(arguments.results_dir, run, "RUN").path for run in arguments.runs]
     if len(folders) > 1 and arguments.format != "table":
-        raise UsageError(f"--format {arguments.format}: is for one run", "a page has its CSV")
+        raise UsageError(
+            f"--format {arguments.format}: is for one run", "the page of several has a CSV"
+        )
     if arguments.fail_on and len(folders) < 3:
         raise UsageError(f"--fail-on: is for three runs or more, got {len(folders)}")
     if len(folders) > 2:

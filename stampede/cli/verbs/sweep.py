@@ -113,11 +113,10 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
     from stampede.stacks.place import refuse_another
 
     options = [f"--{name.replace('_', '-')}" for name in plan_options(arguments)]
-    if options := options + ["--payload"] * bool(arguments.payload):
-        raise UsageError(
-            f"--resume: runs the stored plan; leave {' and '.join(options)} out",
-            "or start a new sweep",
-        )
+    options += ["--payload"] if arguments.payload else []
+    if options:
+        leave_out = f"leave {' and '.join(options)} out, or start a new sweep"
+        raise UsageError("--resume: runs the stored plan", leave_out)
     path, stored = folder.path / "run.json", folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
         raise UsageError(
