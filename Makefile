@@ -32,7 +32,7 @@ run: $(READY) ## Deploy, flood, measure and report on the embedded local AWS, th
 
 # Six at once, even on two cores: those that come first mostly wait for Terraform.
 .PHONY: test
-test: $(READY) go-function $(CRT) ## Every test (4 to 7 minutes on 2 cores once the providers are built)
+test: $(READY) go-function $(CRT) ## Every test (about 4 minutes on 2 cores once the providers are built)
 	$(BIN)/python -m stampede.emulator.providers
 	@$(MAKE) --no-print-directory chromium
 	$(BIN)/pytest --numprocesses=6 --dist=loadfile --no-loadscope-reorder

@@ -1,2 +1,1 @@
-"""Side-by-side measurements against peers: real servers on loopback, both sides in turn in one
-run."""
+"""Measurements against peers on real loopback servers, with both sides in turn in one run."""

@@ -1,5 +1,4 @@
-"""`python -m bench` (`make bench`): measures against peers on loopback and writes
-results/bench.json."""
+"""`python -m bench` (`make bench`) measures against peers on loopback, into results/bench.json."""
 
 from __future__ import annotations
 
@@ -22,10 +21,8 @@ from stampede.progress import say
 from stampede.tables import print_rows
 
 OUTPUT = Path("results/bench.json")
-CPU_PER_GIB, SECONDS = (
-    partial(Compared, "client_cpu_s", "CPU-s/GiB"),
-    partial(Compared, "seconds", "s"),
-)
+CPU_PER_GIB = partial(Compared, "client_cpu_s", "CPU-s/GiB")
+SECONDS = partial(Compared, "seconds", "s")
 CPU_PER_CALL = partial(Compared, "cpu_ms_per_call", "CPU-ms/call")
 OBJECTS_PER_S = Compared("objects_per_s", "objects/s", 10, more_is_better=True)
 COPIES_PER_S = partial(Compared, "copies_per_s", "copies/s", more_is_better=True)
@@ -95,23 +92,13 @@ MEASUREMENTS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the chosen measurements, write the results, print the table; returns the exit status: 0,
-    1 or 130."""
-    parser = argparse.ArgumentParser(
-        prog="python -m bench", description=__doc__, allow_abbrev=False
-    )
-    every = [name for measurement in MEASUREMENTS for name in measurement.entries]
-    only = f"measure only this entry; may be repeated (default: all: {', '.join(every)})"
-    parser.add_argument(
-        "--only", metavar="ENTRY", action="append", choices=every, default=[], help=only
-    )
-    runs = "runs of each side (default: %(default)s)"
-    parser.add_argument(
-        "--runs", metavar="N", type=int, choices=range(1, 101), default=5, help=runs
-    )
-    chosen = parser.parse_args(arguments)
+    """Run the chosen measurements, write the results and print a table.
+
+    Returns the exit status: 0, 1 or 130.
+    """
+    chosen, every = _read_options(arguments)
     stay_on_loopback()
-    # so that the servers are stopped, too
+    # an exit that stops the servers
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
         _measure(chosen.only or every, chosen.runs)
@@ -124,9 +111,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _read_options(arguments: Sequence[str] | None) -> tuple[argparse.Namespace, list[str]]:
+    """Return the options, and the names of all entries."""
+    every = [name for measurement in MEASUREMENTS for name in measurement.entries]
+    parser = argparse.ArgumentParser("python -m bench", description=__doc__, allow_abbrev=False)
+    only = f"measure only this entry; may be repeated (default: all: {', '.join(every)})"
+    runs = "runs of each side (default: %(default)s)"
+    parser.add_argument("--only", metavar="ENTRY", action="append", choices=every, help=only)
+    parser.add_argument(
+        "--runs", metavar="N", type=int, choices=range(1, 101), default=5, help=runs
+    )
+    return parser.parse_args(arguments), every
+
+
 def stay_on_loopback() -> None:
-    """Leave this shell's AWS account and proxies out: every server of a measurement is on
-    127.0.0.1."""
+    """Ignore this shell's AWS account and proxies: all servers of measurements are on 127.0.0.1."""
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
     os.environ["AWS_CONFIG_FILE"] = os.environ["AWS_SHARED_CREDENTIALS_FILE"] = os.devnull
@@ -146,28 +145,28 @@ def _measure(names: Sequence[str], runs: int) -> None:
         say(f"{', '.join(wanted)}:")
         for entry in measure(measurement, runs):
             if entry.name in wanted:
-                save(OUTPUT, entry)  # at once: what comes after may fail
+                save(OUTPUT, entry)  # at once: later measurements may fail
                 rows.append(_row(entry, wanted[entry.name].goal))
     print_rows(rows, "table")
-    print(
-        "medians of alternating runs; ratio above 1: ours is better; others: processor time of "
-        "other work"
-    )
-    print(
-        f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, boto3 "
-        f"{version('boto3')}"
-    )
+    print("medians of alternating runs; ratio above 1: ours is better; others: CPU of other work")
+    python = f"Python {platform.python_version()}, boto3 {version('boto3')}"
+    print(f"{platform.platform()}, {os.cpu_count()} cores, {python}")
     say(f"results: {OUTPUT}")
 
 
 def _row(entry: Entry, goal: float) -> dict[str, object]:
-    numbers = {"ours": significant(entry.ours), "peer": significant(entry.peer), "unit": entry.unit}
-    ratio = {
+    busy = ", too busy to count" if entry.others_share > MOST_SHARE else ""
+    missed = ", missed" if entry.ratio < goal else ""
+    return {
+        "name": entry.name,
+        "ours": significant(entry.ours),
+        "peer": significant(entry.peer),
+        "unit": entry.unit,
         "ratio": f"{entry.ratio:.2f} x",
-        "goal": f"{goal:g}{', missed' * (entry.ratio < goal)}",
+        "goal": f"{goal:g}{missed}",
+        "others": f"{entry.others_share:.0%}{busy}",
+        "runs": entry.runs,
     }
-    others = f"{entry.others_share:.0%}{', too busy to count' * (entry.others_share > MOST_SHARE)}"
-    return {"name": entry.name, **numbers, **ratio, "others": others, "runs": entry.runs}
 
 
 if __name__ == "__main__":

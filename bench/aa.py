@@ -1,10 +1,9 @@
-"""How often a page claims a difference where there is none: sweeps of two equal variants, on this
-machine.
+"""How often a page claims a difference between two equal variants, in sweeps on this machine.
 
-The embedded AWS ignores memory, and both storage classes are a general purpose bucket there. So a
-local page claims nothing of them; each run is read again as a run on AWS, whose page would. Each is
-swept quietly, and beside load that comes and goes. The runs stay in results/aa: what was
-interrupted goes on, and what is there is counted again.
+The embedded AWS ignores memory, and has a general purpose bucket for both storage classes. A local
+page makes no claims about them, so each run is read again as a run on AWS. Each experiment is swept
+on a quiet machine and next to load that comes and goes. The runs stay in results/aa: an interrupted
+measurement continues, and existing runs are counted again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ LONGEST_SWEEP_S = 600
 SHORTEST_LOAD_S, LONGEST_LOAD_S = 1.0, 5.0
 
 
-# How each experiment is swept, and which of its comparisons is of equals then.
+# How each experiment is swept, and which of its comparisons is then between equals.
 OPTIONS = {
     "express": (
         "--set operation=download --set object_bytes=1000,10000,100000,1000000 --set "
@@ -51,7 +50,7 @@ ENTRIES = ("aa_express", "aa_express_load", "aa_download", "aa_download_load")
 
 @contextmanager
 def pages_without_a_claim(entry: str) -> Iterator[tuple[Run, Run]]:
-    """The part of the pages of SWEEPS that claim nothing, against the part that is promised."""
+    """The part of SWEEPS pages that claim nothing, against the promised part."""
 
     def ours() -> Figures:
         folder, experiment = FOLDER / entry, entry.split("_")[1]
@@ -65,21 +64,22 @@ def pages_without_a_claim(entry: str) -> Iterator[tuple[Run, Run]]:
 
 
 def finished(folder: Path) -> list[Path]:
-    """The runs there that came to their end."""
+    """The finished runs in the folder."""
     manifests = sorted(folder.glob("*/run.json"))
     return [path.parent for path in manifests if json.loads(path.read_text()).get("finished_at")]
 
 
 def claims_of(run: Path, compare: str) -> int:
-    """How many differences between equals the page of this run claims if it ran on AWS. Raises
-    RunError for a run that can't claim any."""
+    """Count the differences between equals that the run's page would claim on AWS.
+
+    Raises RunError for a run that can't claim any.
+    """
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         copy = shutil.copytree(run, Path(folder) / run.name)
         manifest = json.loads((copy / "run.json").read_text())
         (copy / "run.json").write_text(json.dumps(manifest | {"target": "aws"}))
-        findings = [
-            finding for finding in analyse(load(copy)).findings if finding.compare == compare
-        ]
+        findings = analyse(load(copy)).findings
+    findings = [finding for finding in findings if finding.compare == compare]
     ratios = [finding.ratio for finding in findings if finding.ratio and finding.ratio.has_interval]
     if not ratios or len(ratios) < len(findings):
         raise RunError(f"{run} has a comparison without an interval", "remove that run")
@@ -87,9 +87,8 @@ def claims_of(run: Path, compare: str) -> int:
 
 
 def sweep_missing(experiment: str, folder: Path, loaded: bool) -> None:
-    """Sweep until SWEEPS runs are there, each on the stack of the one before; it goes at the
-    end."""
-    run_child(["make", "--no-print-directory", "go-function"])  # what express runs
+    """Sweep until there are SWEEPS runs, all on one stack, which is removed at the end."""
+    run_child(["make", "--no-print-directory", "go-function"])  # for express
     stampede = str(Path(sys.executable).parent / "stampede")
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as state:
         try:
@@ -105,7 +104,7 @@ def sweep_missing(experiment: str, folder: Path, loaded: bool) -> None:
 
 @contextmanager
 def load_that_comes_and_goes(seed: int, count: int) -> Iterator[None]:
-    """So many processes, which are busy together and idle together."""
+    """Run `count` processes that are busy together and idle together."""
     context = multiprocessing.get_context("spawn")
     processes = [
         context.Process(target=come_and_go, args=(seed, os.getpid()), daemon=True)
@@ -122,7 +121,7 @@ def load_that_comes_and_goes(seed: int, count: int) -> Iterator[None]:
 
 
 def come_and_go(seed: int, parent: int) -> None:
-    """Be busy for one to five seconds, then idle for as long, while the parent lives."""
+    """Be busy for 1 to 5 s, then idle for 1 to 5 s, while the parent lives."""
     draw = random.Random(seed)
     while os.getppid() == parent:
         until_s = time.monotonic() + draw.uniform(SHORTEST_LOAD_S, LONGEST_LOAD_S)

@@ -1,10 +1,8 @@
-"""Runs a command to its end, and measures the whole process: wall time, user and system CPU, peak
-memory.
+"""Runs a command and measures the whole process: wall time, user and system CPU, peak memory.
 
-A process begins with the peak memory of the one that it was forked from, so a client started from
-here would report at least this interpreter's with boto3 in it. This file is therefore also the
-small program between: `python -I -S child.py REPORT COMMAND...` (about 10 MiB, the least that can
-be told).
+A process inherits the peak memory of its parent, so a client of this one would report at least this
+interpreter's with boto3. So this file is also a small program in between: `python -I -S child.py
+REPORT COMMAND...`. Its 10 MiB are the least that can be measured.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ def run_child(
     folder: str = ".",
     **environment: str,
 ) -> tuple[str, dict[str, float]]:
-    """Run a command to its end; returns what it printed on stdout, and wall_s, cpu_s (user +
-    system, of its own children too) and peak_mb (MiB).
+    """Run a command; returns its stdout, and wall_s, cpu_s (user and system, with its children) and
+    peak_mb (MiB).
 
-    Raises RunError, with its last words, when it isn't there, ends with another `status`, or isn't
-    done in time.
+    Raises RunError with the last line of its output if it is missing, ends with another `status`,
+    or takes too long.
     """
     import subprocess
     import tempfile
@@ -57,7 +55,7 @@ def run_child(
             raise RunError(f"{name} didn't finish within {timeout_s:g} s") from None
         finally:
             if process.returncode is None:
-                os.killpg(process.pid, 9)  # its own group: the program between and the command
+                os.killpg(process.pid, 9)  # its group: the program in between and the command
                 process.communicate()
         if process.returncode != status:
             last = (complaint or printed).strip().splitlines()[-1:] or ["it printed nothing"]

@@ -1,10 +1,9 @@
-"""One run of a client, as a process of its own that is measured whole: a function of ours, or a
-peer.
+"""One run of a client, a function of ours or a peer, as a separate process that is measured whole.
 
 A function runs as on Lambda: with its environment, one message of SQS, and a record. The Go program
-is started before a small server of Lambda's runtime API, which hands out one invocation and then
-ends the program by refusing the next one; Python's handler is called by `bench/invoke.py`. Peers
-are `bench/peers.py` and s5cmd.
+runs with a small server of Lambda's runtime API, which hands out one invocation and ends the
+program by refusing the next request. `bench/invoke.py` calls Python's handlers. Peers are
+`bench/peers.py` and s5cmd.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from stampede.emulator.ministack import HOST
 from stampede.errors import RunError
 
 INVOKE, PEERS = Path(__file__).with_name("invoke.py"), Path(__file__).with_name("peers.py")
-# -S: the site module's work (development installs, .pth files) isn't the client's.
+# -S leaves out the site module's work (development installs, .pth files).
 PYTHON = (sys.executable, "-S", "-P")
 PACKAGES = {"PYTHONPATH": sysconfig.get_path("purelib")}
 ENDS_WHEN_REFUSED = 1  # the status of AWS's runtime client for Go
@@ -43,8 +42,7 @@ LABELS = {
 
 
 def go(place: Place, experiment: str, order: Mapping[str, Any], **settings: str) -> Figures:
-    """Invoke the Go program once; returns its record, with wall_s, cpu_s and peak_mb of the whole
-    process.
+    """Invoke the Go program once; returns its record with wall_s, cpu_s and peak_mb of the process.
 
     Raises RunError unless the record says ok.
     """
@@ -54,7 +52,7 @@ def go(place: Place, experiment: str, order: Mapping[str, Any], **settings: str)
 
 
 def python(place: Place, experiment: str, order: Mapping[str, Any], **settings: str) -> Figures:
-    """Invoke the handler of a Python function once, as `go` does."""
+    """Invoke the handler of a Python function once, like `go`."""
     command = [*PYTHON, str(INVOKE), str(FUNCTIONS), experiment, json.dumps(event(order))]
     return _invoked(place, command, 0, **settings)
 
@@ -71,9 +69,8 @@ def _invoked(place: Place, command: list[str], status: int, **settings: str) -> 
 
 def boto3(place: Place, peer: str, *arguments: str) -> Figures:
     """Run one of `bench.peers`; returns its own seconds and client_cpu_s, and peak_mb."""
-    printed, used = run_child(
-        [*PYTHON, str(PEERS), peer, *arguments], **place.environment, **PACKAGES
-    )
+    command = [*PYTHON, str(PEERS), peer, *arguments]
+    printed, used = run_child(command, **place.environment, **PACKAGES)
     return used | json.loads(printed)
 
 
@@ -84,20 +81,16 @@ def s5cmd(place: Place, *arguments: str) -> Figures:
 
 
 def event(order: Mapping[str, Any]) -> dict[str, Any]:
-    """One message as SQS gives it to a function."""
+    """An SQS event with one message."""
     body = json.dumps({"run_id": "bench", "cell": "bench", "seq": 0} | order)
     message = {"messageId": "bench", "body": body, "attributes": {"ApproximateReceiveCount": "1"}}
-    return {
-        "Records": [
-            message | {"eventSource": "aws:sqs", "receiptHandle": "bench", "messageAttributes": {}}
-        ]
-    }
+    message |= {"eventSource": "aws:sqs", "receiptHandle": "bench", "messageAttributes": {}}
+    return {"Records": [message]}
 
 
 @contextmanager
 def runtime_api(order: Mapping[str, Any]) -> Iterator[str]:
-    """Serve Lambda's runtime API with one invocation; gives the address for
-    AWS_LAMBDA_RUNTIME_API."""
+    """Serve Lambda's runtime API with one invocation; yields its address."""
     answers = iter([(200, json.dumps(event(order)).encode()), (410, b"")])
 
     class Handler(BaseHTTPRequestHandler):
@@ -107,7 +100,7 @@ def runtime_api(order: Mapping[str, Any]) -> Iterator[str]:
             self._answer(*next(answers))
 
         def do_POST(self) -> None:
-            # what it answers: the record says it better
+            # the reply: the record says more
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             self._answer(202, b"")
 
@@ -120,7 +113,7 @@ def runtime_api(order: Mapping[str, Any]) -> Iterator[str]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Nobody reads it."""
+            """Log nothing."""
 
     with ThreadingHTTPServer((HOST, 0), Handler) as server:
         Thread(target=server.serve_forever, daemon=True).start()

@@ -1,9 +1,9 @@
-"""Copies on the server by `transfer copy`: what a call costs beside boto3 and s5cmd, how near the
-adaptive pace comes to a limit that it isn't told, and how workers share one.
+"""Server-side copies by `transfer copy`: the CPU of a call compared with boto3 and s5cmd, and how
+well the adaptive pace finds an unknown limit and shares it between workers.
 
-What a call costs is measured before versitygw, the pace before the front (bench/front), a store of
-keys with S3's own limit of 3,500 writes/s for a prefix. Every run copies to a new prefix, and
-counts only if every object is there, or none failed.
+The CPU is measured with versitygw, the pace with the front (bench/front) and S3's limit of 3,500
+writes/s for a prefix. Every run copies to a new prefix, and counts only if every object is there,
+or none failed.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from stampede.errors import RunError
 SOURCE, SOURCE_BYTES = "masters/0a1b2c3d/0", 1000
 CALLS, PARALLEL_LIMIT, BOTO3_PROCESSES = 3000, 32, 4
 LATENCY_MS, LIMIT_PER_S, MOST_IN_FLIGHT, RUN_SECONDS = 20, 3500, 1000, 60
-# Objects of different sizes, and one worker or many: (limit, workers, latency of a copy in ms,
-# parallel limit).
+# Objects of different sizes: (limit, workers, latency of a copy in ms, parallel limit).
 SLOW_CASES = ((100, 1, 500, 1000), (500, 10, 500, 100), (500, 1, 20, 1000), (100, 1, 5000, 1000))
 SLOW_SECONDS, REFUSAL_MS = 30, 15  # S3 refuses fast and copies slowly
 Rows = tuple[str, Path]  # a new prefix, and the manifest of copies to it
@@ -40,7 +39,7 @@ _number = itertools.count()
 def costs(
     peer: Callable[[Place, Rows], Figures], peers_line: str = LINE
 ) -> Iterator[tuple[Run, Run]]:
-    """A call's CPU, against a peer that reads lines of its own form."""
+    """The CPU of a call, against a peer that reads lines of the form `peers_line`."""
     with servers.s3(room_mb=512) as place:
         put_master(place)
         yield partial(call_costs, place, copy), partial(call_costs, place, peer, peers_line)
@@ -48,7 +47,7 @@ def costs(
 
 @contextmanager
 def adaptive(workers: int) -> Iterator[tuple[Run, Run]]:
-    """Copies/s of the slowest of so many workers, against its share of the limit."""
+    """Copies/s of the slowest worker, against its share of the limit."""
 
     def minute() -> Figures:
         late = {"latency_ms": LATENCY_MS, "refusal_latency_ms": LATENCY_MS}
@@ -63,7 +62,7 @@ def adaptive(workers: int) -> Iterator[tuple[Run, Run]]:
 
 @contextmanager
 def adaptive_slow() -> Iterator[tuple[Run, Run]]:
-    """Copies that S3 accepted of those that the limit allows, in the worst of the cases."""
+    """The part of the limit that S3 accepted, in the worst of the cases."""
 
     def accepted(limit_per_s: int, workers: int, latency_ms: int, parallel_limit: int) -> float:
         late = {"latency_ms": latency_ms, "refusal_latency_ms": REFUSAL_MS}
@@ -78,7 +77,7 @@ def adaptive_slow() -> Iterator[tuple[Run, Run]]:
 
 
 def put_master(place: Place) -> None:
-    """Put the object that is copied."""
+    """Put the source object."""
     place.client().put_object(Bucket=BUCKET, Key=SOURCE, Body=os.urandom(SOURCE_BYTES))
 
 
@@ -94,30 +93,22 @@ def listed(place: Place, count: int, line: str = LINE) -> Rows:
 
 
 def copy(place: Place, rows: Rows, parallel_limit: int = PARALLEL_LIMIT, *options: str) -> Figures:
-    """Copy a manifest with the Go program, at a fixed pace unless `options` say otherwise; returns
-    its summary, and wall_s, cpu_s and peak_mb. Raises RunError when an object failed: it ends with
-    status 1 then."""
+    """Copy a manifest with the Go program, at a fixed pace unless `options` say otherwise.
+
+    Returns its summary, wall_s, cpu_s and peak_mb. Raises RunError if an object failed.
+    """
     prefix, manifest = rows
-    command = [
-        programs.transfer(),
-        "copy",
-        "--source-bucket",
-        BUCKET,
-        "--manifest",
-        str(manifest),
-        "--pace",
-        "fixed",
-    ]
-    to = [
-        "--destination-bucket",
-        BUCKET,
-        "--destination-prefix",
-        prefix,
-        "--parallel-limit",
-        str(parallel_limit),
-    ]
+    own = {
+        "--source-bucket": BUCKET,
+        "--manifest": str(manifest),
+        "--pace": "fixed",
+        "--destination-bucket": BUCKET,
+        "--destination-prefix": prefix,
+        "--parallel-limit": str(parallel_limit),
+    }
+    command = [programs.transfer(), "copy", *itertools.chain(*own.items()), *options]
     with tempfile.TemporaryDirectory(dir=place.folder) as scratch:
-        printed, used = run_child([*command, *to, *options], TMPDIR=scratch, **place.environment)
+        printed, used = run_child(command, TMPDIR=scratch, **place.environment)
     return used | json.loads(printed)
 
 
@@ -132,8 +123,10 @@ def copy_by_s5cmd(place: Place, rows: Rows) -> Figures:
 
 
 def call_costs(place: Place, client: Callable[[Place, Rows], Figures], line: str = LINE) -> Figures:
-    """Have a client copy CALLS objects; returns its CPU a call and its rate. Raises RunError unless
-    all are there."""
+    """Let a client copy CALLS objects; returns its CPU a call and its rate.
+
+    Raises RunError unless all copies exist.
+    """
     rows = listed(place, CALLS, line)
     used = client(place, rows)
     count = place.stored(rows[0])
@@ -146,17 +139,17 @@ def call_costs(place: Place, client: Callable[[Place, Rows], Figures], line: str
 def paced(
     url: str, limit_per_s: int, workers: int, parallel_limit: int, seconds: int
 ) -> list[float]:
-    """Copies/s of each of the workers, which copy at once at the adaptive pace."""
+    """Copies/s of each of the workers, which copy at the same time at the adaptive pace."""
     count = limit_per_s * (seconds + 15)  # more than the limit lets through
     options = ("--pace", "adaptive", "--seconds", str(seconds))
     with servers.place(url) as place, ThreadPoolExecutor(workers) as pool:
         put_master(place)
-        # all are there before the first worker begins
+        # all before the first worker begins
         orders = [listed(place, count) for _ in range(workers)]
         summaries = list(pool.map(lambda rows: copy(place, rows, parallel_limit, *options), orders))
     return [summary["calls_per_s"] for summary in summaries]
 
 
 def jain(rates: Sequence[float]) -> float:
-    """Jain's index of fairness: 1 where all have the same."""
+    """Jain's index of fairness: 1 for equal rates."""
     return sum(rates) ** 2 / (len(rates) * sum(rate**2 for rate in rates))

@@ -1,9 +1,8 @@
-"""Downloads from versitygw on loopback, to files in memory: the functions' methods against boto3
-and s5cmd.
+"""Downloads from versitygw to files in memory: the functions' methods against boto3 and s5cmd.
 
-Every run is a process of its own. Against boto3 both sides tell the seconds and CPU seconds of the
-call, since both import the same boto3 before it. Against s5cmd whole processes are measured, with
-its start of 10 ms in its seconds.
+Every run is a separate process. Against boto3, seconds and CPU seconds are those of the call, since
+both sides import the same boto3 before it. Against s5cmd, whole processes are measured, including
+s5cmd's start of 10 ms.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from stampede.errors import RunError
 KEY, PREFIX = "sample_large_file.dat", "small/"
 DRAW = random.Random(4)
 PIECE, PIECES = DRAW.randbytes(2**20), 1024
-# The object, a copy of it in the temporary folder (RAM-backed too), and some room for the server.
+# The object, its copy in the temporary folder (RAM-backed too), and some room for the server.
 ROOM_MB = 2 * PIECES + 256
-# Each object begins elsewhere in the same bytes: two of the same size must not pass for each other.
+# Each object begins elsewhere in the same bytes, so that objects of the same size differ.
 SMALL = {
     f"{number:04}.dat": PIECE[number : number + DRAW.randint(10_000, 100_000)]
     for number in range(1000)
@@ -39,7 +38,7 @@ SMALL = {
 def large(
     method: str, sink: str, peer: Callable[[Place], Figures], **settings: str
 ) -> Iterator[tuple[Run, Run]]:
-    """1 GiB by a method of the download function to `sink`, against a peer to a file."""
+    """1 GiB by a method of the download function to `sink`, against a peer that writes a file."""
     invoke = clients.go if method.startswith("go_") else clients.python
     settings |= {"METHOD": method, "SINK": sink, "FILE_NAME": KEY}
     order = {"object_bytes": len(PIECE) * PIECES}
@@ -56,8 +55,7 @@ def large(
 
 @contextmanager
 def small() -> Iterator[tuple[Run, Run]]:
-    """The file system experiment's `pool` against 30 threads of `download_file`, as published:
-    1,000 objects of 10 to 100 KB."""
+    """1,000 objects of 10 to 100 KB: `pool` against the published 30 threads of `download_file`."""
     with servers.s3(room_mb=512) as place:
         put = partial(place.client().put_object, Bucket=BUCKET)
         with ThreadPoolExecutor(8) as pool:
@@ -66,13 +64,13 @@ def small() -> Iterator[tuple[Run, Run]]:
 
 
 def call(record: Figures, seconds: float) -> Figures:
-    """What a function's record says of its call, and what its process used."""
+    """The figures of a function's call, from its record and its process."""
     own = {"cpu_s": record["cpu_s"], "peak_mb": record["peak_mb"]}
     return {"seconds": seconds, "client_cpu_s": record["client_cpu_seconds"]} | own
 
 
 def download_file(place: Place) -> Figures:
-    """boto3's, with its defaults."""
+    """Download with boto3's defaults."""
     path = place.folder / "object"
     took = clients.boto3(place, "download_file", BUCKET, KEY, str(path))
     remove_checked(path)
@@ -80,15 +78,14 @@ def download_file(place: Place) -> Figures:
 
 
 def s5cmd(place: Place) -> Figures:
-    """Its `cp` of one object. Our function removes its file, which costs a tenth of a second in the
-    kernel, so the same is counted here."""
+    """Download with `cp`; removing the file, 0.1 s of CPU, counts as it does for our function."""
     path = place.folder / "object"
     used = clients.s5cmd(place, "cp", f"s3://{BUCKET}/{KEY}", str(path))
     return used | {"seconds": used["wall_s"], "cpu_s": used["cpu_s"] + remove_checked(path)}
 
 
 def pool_of_small(place: Place, files: Mapping[str, bytes]) -> Figures:
-    """The function verifies number and sizes itself, so a run with others fails."""
+    """Copy with the function, which itself verifies the number and sizes of the files."""
     order = {"dataset": "small", "files": len(files), "bytes": sum(map(len, files.values()))}
     record = clients.python(place, "filesystem", order, STORAGE="s3", READ_METHOD="pool")
     return call(record, record["elapsed_seconds"])
@@ -104,8 +101,7 @@ def download_many(place: Place, files: Mapping[str, bytes]) -> Figures:
 
 
 def remove_compared(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Remove what a client wrote. Raises RunError unless exactly these files were there, byte for
-    byte."""
+    """Remove a client's files. Raises RunError unless they were exactly these, byte for byte."""
     arrived = {path.name: path.read_bytes() for path in folder.iterdir()}
     shutil.rmtree(folder)
     if arrived != files:
@@ -113,8 +109,10 @@ def remove_compared(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 def remove_checked(path: Path) -> float:
-    """Remove what a client wrote; returns the CPU seconds of that. Raises RunError unless it was
-    the large object."""
+    """Remove a client's file; returns the CPU seconds of the removal.
+
+    Raises RunError unless it was the large object.
+    """
     with path.open("rb") as file:
         arrived = hashlib.file_digest(file, "sha256").hexdigest()
     started = time.process_time()
@@ -126,7 +124,7 @@ def remove_checked(path: Path) -> float:
 
 
 def object_sha256() -> str:
-    """The checksum that the large object must have."""
+    """The checksum of the large object."""
     digest = hashlib.sha256()
     for _ in range(PIECES):
         digest.update(PIECE)

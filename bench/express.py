@@ -1,9 +1,8 @@
 """20,000 objects of 10 KB up and down, 4 ms away: the Go function against the published loop.
 
-The published way is one loop of boto3's calls. Its rate doesn't depend on how many objects there
-are, so it is given 2,000 of them. Both are timed by their own clocks, the record's and the loop's,
-without their start. The server is the front (bench/front) as a store of keys: a real one would take
-more of the two cores than the clients do.
+The published way is one loop of boto3's calls. Its rate doesn't depend on the number of objects, so
+it gets only 2,000. Each side times itself, without its start. The server is the front
+(bench/front): a real one would take more of the two cores than the clients.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from stampede.errors import RunError
 
 OBJECTS, LOOP_OBJECTS, OBJECT_BYTES = 20_000, 2_000, 10_000
 LATE, PARALLEL = {"latency_ms": 4}, 64
-# on two it would take half as much CPU again for waking its own threads, and from its clients
+# with two cores the server would use 50 % more CPU, to wake its own threads
 SERVER_CORES = 1
 LOOP_PREFIX = "loop/"
 
@@ -30,8 +29,8 @@ LOOP_PREFIX = "loop/"
 def moving(
     request: str, operation: str, loop: Callable[[Place], Figures]
 ) -> Iterator[tuple[Run, Run]]:
-    """Uploads: ours makes its objects itself, the loop reads them from files. Or downloads: ours
-    compares what it gets itself, the loop writes files."""
+    """Upload objects that ours generates and the loop reads from files, or download objects that
+    ours verifies and the loop writes to files."""
     with servers.front(cores=SERVER_CORES, **LATE) as store, servers.place(store.url) as place:
         function(place, "upload")
         put_loop(place)
@@ -42,15 +41,15 @@ def moving(
 
 
 def function(place: Place, operation: str) -> Figures:
-    """The Go function's record says how many objects it did; it fails unless what it gets is what
-    must be there."""
-    objects = {
+    """Run the Go function, which fails if a download isn't what was uploaded."""
+    order = {
         "object_bytes": OBJECT_BYTES,
         "object_count": OBJECTS,
         "first_object": 0,
         "objects": OBJECTS,
+        "storage_class": "standard",
+        "parallel_limit": PARALLEL,
     }
-    order = objects | {"storage_class": "standard", "parallel_limit": PARALLEL}
     settings = {
         "OPERATION": operation,
         "PLACEMENT": "any_zone",
@@ -79,13 +78,13 @@ def get_loop(place: Place) -> Figures:
 
 
 def loop_files() -> dict[str, bytes]:
-    """What the loop puts and gets: the same every time."""
+    """The files that the loop puts and gets, always the same."""
     draw = random.Random(4)
     return {f"{number:09}.json": draw.randbytes(OBJECT_BYTES) for number in range(LOOP_OBJECTS)}
 
 
 def counted(store: Front, request: str, objects: int, run: Callable[[], Figures]) -> Figures:
-    """Run a client; gives its rate. Raises RunError unless it asked once an object."""
+    """Run a client; returns its rate. Raises RunError unless it made one request an object."""
     before = store.requests()[request]
     took = run()
     asked = store.requests()[request] - before

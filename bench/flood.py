@@ -1,8 +1,7 @@
-"""The flood of `stampede flood` against one batch after the other, as the published loader sends
-them.
+"""`stampede flood` against the published loader, which sends one batch after the other.
 
-The queue is 15 ms away: ElasticMQ behind toxiproxy. A flood counts only if exactly its messages are
-in it afterwards.
+The queue is 15 ms away: ElasticMQ behind toxiproxy. A flood counts only if the queue has exactly
+its messages afterwards.
 """
 
 from __future__ import annotations
@@ -24,19 +23,15 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 
 MESSAGES, BATCH, LATENCY_MS = 5_000, 10, 15
-# Java compiles ElasticMQ's code while it runs: the first thousand batches take six times as long as
-# the later ones.
+# Java compiles ElasticMQ's code while it runs: the first thousand batches take six times longer.
 WARM_UP_MESSAGES = 100_000
-QUEUE, CELL, ORDER = (
-    "stampede-bench-flood",
-    "memory_size=2048,concurrency_value=500",
-    {"object_bytes": 2**30},
-)
+QUEUE, CELL = "stampede-bench-flood", "memory_size=2048,concurrency_value=500"
+ORDER = {"object_bytes": 2**30}
 
 
 @contextmanager
 def latency_15ms() -> Iterator[tuple[Run, Run]]:
-    """Both loaders."""
+    """Run both loaders with 15 ms of latency."""
     with servers.elasticmq() as near_url, servers.delayed(near_url, LATENCY_MS) as far_url:
         sqs = servers.client("sqs", near_url)
         queue_url = sqs.create_queue(QueueName=QUEUE)["QueueUrl"]
@@ -51,15 +46,13 @@ def latency_15ms() -> Iterator[tuple[Run, Run]]:
 def rate(
     sqs: Any, queue_url: str, send: Callable[[str, int], None], count: int = MESSAGES
 ) -> Figures:
-    """Messages/s of one flood into the empty queue. Raises RunError unless exactly `count`
-    arrived."""
+    """Messages/s of a flood into the empty queue. Raises RunError unless just `count` arrive."""
     started = time.perf_counter()
     send(queue_url, count)
     seconds = time.perf_counter() - started
     name = "ApproximateNumberOfMessages"  # ElasticMQ's number is exact
-    arrived = int(
-        sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=[name])["Attributes"][name]
-    )
+    answer = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=[name])
+    arrived = int(answer["Attributes"][name])
     sqs.purge_queue(QueueUrl=queue_url)
     if arrived != count:
         raise RunError(f"{arrived} of {count} messages are in the queue")
@@ -67,7 +60,7 @@ def rate(
 
 
 def flooded(endpoint_url: str, queue_url: str, count: int) -> None:
-    """Flood as `stampede flood` does, its line in sent.jsonl for each message included."""
+    """Flood like `stampede flood`, including a line in sent.jsonl for each message."""
     values = {
         "region": servers.REGION,
         "queue_name": QUEUE,
@@ -80,14 +73,10 @@ def flooded(endpoint_url: str, queue_url: str, count: int) -> None:
 
 
 def one_batch_at_a_time(sqs: Any, queue_url: str, count: int) -> None:
-    """Flood as the published loader does: batches of ten, each sent when the one before it was
-    accepted."""
+    """Flood like the published loader, which sends a batch of ten after the last was accepted."""
     for first in range(0, count, BATCH):
-        bodies = [
-            {"run_id": "peer", "cell": CELL, "seq": seq} | ORDER
-            for seq in range(first, first + BATCH)
-        ]
-        entries = [
-            {"Id": str(index), "MessageBody": json.dumps(body)} for index, body in enumerate(bodies)
-        ]
+        entries = []
+        for index in range(BATCH):
+            body = {"run_id": "peer", "cell": CELL, "seq": first + index} | ORDER
+            entries.append({"Id": str(index), "MessageBody": json.dumps(body)})
         sqs.send_message_batch(QueueUrl=queue_url, Entries=entries)

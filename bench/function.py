@@ -1,8 +1,7 @@
-"""What it costs an invocation to be measured by the proxy of the runtime API.
+"""What the proxy of the runtime API adds to an invocation.
 
-The same invocation of a handler that does nothing, without and with it, in turn: the benchmark of
-the proxy's own Go package, whose runtime API is a server on loopback. The runtime is AWS's own, for
-Go and for Python.
+The benchmark of the proxy's Go package invokes a handler that does nothing, with and without the
+proxy in turn, and serves the runtime API on loopback. The runtime is AWS's own, for Go and Python.
 """
 
 from __future__ import annotations
@@ -28,35 +27,25 @@ HANDLER = "def handler(event, context):\n    return {'batchItemFailures': []}\n"
 
 @contextmanager
 def proxy(is_python: bool) -> Iterator[tuple[Run, Run]]:
-    """The microseconds that measuring adds to an invocation, against the most that it may add."""
+    """The microseconds that the proxy adds to an invocation, against the most that it may add."""
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         program, handler = Path(folder) / "bench", Path(folder) / "app.py"
         handler.write_text(HANDLER)
         build = ["go", "test", "-c", "-o", str(program), "./internal/function"]
         run_child(build, folder=str(FUNCTIONS / "transfer"))
         command = ""
-        if is_python:  # as the embedded AWS starts it
+        if is_python:  # like the embedded AWS
             python_runtime.make_once(say)
-            start = [
-                python_runtime.interpreter(),
-                "-P",
-                "-B",
-                python_runtime.START,
-                "app.handler",
-                folder,
-            ]
-            command = shlex.join(map(str, start))
+            python, start = python_runtime.interpreter(), python_runtime.START
+            command = shlex.join([str(python), "-P", "-B", str(start), "app.handler", folder])
         yield lambda: added(program, command), lambda: {"added_us": MOST_US}
 
 
 def added(program: Path, runtime: str) -> Figures:
     """The microseconds that the proxy adds to an invocation."""
-    options = [
-        "-test.run=^$",
-        "-test.bench=^BenchmarkInvocation$",
-        f"-test.benchtime={INVOCATIONS}x",
-    ]
-    printed = run_child([str(program), *options], BENCH_RUNTIME=runtime)[0]
+    chosen = ["-test.run=^$", "-test.bench=^BenchmarkInvocation$"]
+    command = [str(program), *chosen, f"-test.benchtime={INVOCATIONS}x"]
+    printed = run_child(command, BENCH_RUNTIME=runtime)[0]
     took = dict(re.findall(r"Invocation/(bare|measured)\S*\s+\d+\s+(\S+) ns/op", printed))
     if len(took) != 2:
         raise RunError(f"the benchmark of the proxy printed {printed[-300:]!r}")

@@ -1,10 +1,8 @@
-"""A million records: the saved query over them, and the whole report of their run, against plain
-Python.
+"""A saved query over a million records, and the report of their run, against plain Python.
 
 The peer is a script without dependencies, `plain_summary.py`, that makes the table of the query.
-Every run is a process of its own, so that compiling the query and opening the database count, and
-so that peaks of memory are those of one run; the seconds are taken inside, without starting Python
-and importing modules.
+Every run is a separate process: compiling the query and opening the database count, and the peak
+memory is that of one run. The process times itself, without Python's start and imports.
 """
 
 from __future__ import annotations
@@ -47,8 +45,6 @@ CONSTANT = {
     "attempt": 1,
     "bytes": 2**30,
     "warm_up": 0,
-}
-CONSTANT |= {
     "method": "download_file",
     "status": "ok",
     "sink": "tmp",
@@ -61,7 +57,7 @@ Row = Sequence[float]  # memory_size_mb, concurrency, count, min_s, p25_s, avg_s
 
 @contextmanager
 def summary(side: str) -> Iterator[tuple[Run, Run]]:
-    """Ours are the `lines` or the `columns`."""
+    """The saved query over the `lines` or the `columns`."""
     with stored_run(platform_lines=False) as run:
         tables: list[list[Row]] = []
 
@@ -76,24 +72,21 @@ def summary(side: str) -> Iterator[tuple[Run, Run]]:
 
 @contextmanager
 def whole_report() -> Iterator[tuple[Run, Run]]:
-    """The report of a stored run: counted, drawn and written. It must count every record."""
+    """The whole report of a stored run, which must count every record."""
     with stored_run(platform_lines=True) as run:
 
         def ours() -> Figures:
             rows, figures = in_child("report", run)
             if sorted(rows) != [[memory_mb, n, n * PER_N] for memory_mb, n in CELLS]:
-                raise RunError(
-                    f"the report should have counted {PER_N} records of each function, and counted "
-                    f"{rows}"
-                )
+                wanted = f"{PER_N} records of each function"
+                raise RunError(f"the report should have counted {wanted}, and counted {rows}")
             return figures
 
         yield ours, lambda: in_child("plain", run)[1]
 
 
 def in_child(side: str, run: Path) -> tuple[list[Row], Figures]:
-    """Run one of SIDES, or the peer, over a run in a process of its own: its table, and what it
-    took."""
+    """Run one of SIDES, or the peer, in a separate process; returns its table and figures."""
     program = [str(PLAIN_SUMMARY)] if side == "plain" else ["-m", "bench.insights", side]
     printed, used = run_child([sys.executable, *program, str(run / LOG_EVENTS)])
     told = json.loads(printed)
@@ -101,18 +94,17 @@ def in_child(side: str, run: Path) -> tuple[list[Row], Figures]:
 
 
 def lines(logs: Path) -> list[Row]:
-    """The summary by the evaluator, over a file."""
+    """The summary of a file by the evaluator."""
     return [tuple(row.values()) for row in evaluate(QUERY.read_text(), logs).rows]
 
 
 def columns(logs: Path) -> list[Row]:
-    """The summary over the columns that a drain stored of a run's lines, as `stampede query --run`
-    asks it."""
+    """The summary of the columns that a drain stores, as for `stampede query --run`."""
     return [tuple(row.values()) for row in Local.of_run(logs).ask(QUERY.read_text()).rows]
 
 
 def built_report(logs: Path) -> list[Row]:
-    """Build the report of a stored run; what it counted in each cell."""
+    """Build the report of a stored run; returns its counts for each cell."""
     report.build(logs.parent)
     cells = json.loads((logs.parent / "statistics.json").read_text())["cells"]
     return [(cell["memory_size_mb"], cell["concurrency"], cell["count"]) for cell in cells]
@@ -122,19 +114,17 @@ SIDES = {"lines": lines, "columns": columns, "report": built_report}
 
 
 def check_same(rows: Sequence[Row], expected: Sequence[Row]) -> None:
-    """Raises RunError unless both are the same table, to the last digits of the means."""
+    """Raise RunError unless both tables are the same, to the last digits of the means."""
     if np.shape(rows) != np.shape(expected) or not np.allclose(rows, expected, rtol=1e-9):
         raise RunError(f"the two sides disagree: {rows[:1]} and {expected[:1]}")
 
 
 @contextmanager
 def stored_run(*, platform_lines: bool) -> Iterator[Path]:
-    """A stored run of a million downloads in the published cells, in proportion to N; always the
-    same.
+    """Store a run of a million downloads, always the same, in the published cells.
 
-    In each cell N workers take one message after the other, as from a queue. Its log has the lines
-    that Lambda itself writes with `platform_lines`, as a drained one; without, as an exported one,
-    the records alone.
+    In each cell N workers take one message after the other, as from a queue. With `platform_lines`
+    the log has Lambda's own lines, like a drained log; without, only the records.
     """
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         say("writing a run of a million records (about 30 s)")
@@ -154,30 +144,26 @@ def stored_run(*, platform_lines: bool) -> Iterator[Path]:
                 for text in (_log_lines(line, record["request_id"]) if platform_lines else [line])
             ]
             sent = own | {"sent_at_ms": FIRST_MS, "possible_duplicate": 0}
-            for file, lines in zip(
-                files, ([line], map(json.dumps, events), [json.dumps(sent)]), strict=True
-            ):
+            texts = ([line], map(json.dumps, events), [json.dumps(sent)])
+            for file, lines in zip(files, texts, strict=True):
                 file.writelines(f"{text}\n" for text in lines)
         for file in files:
             file.close()
-        log_columns.store(RunFolder(run), at_end=True)  # as a sweep does before its report
+        log_columns.store(RunFolder(run), at_end=True)  # like a sweep before its report
         yield run
 
 
 def _manifest() -> dict[str, object]:
     plan = make_plan(DOWNLOAD, "aws", (), messages_per_concurrency=10)
-    manifest = {
+    return {
         "format": FORMAT,
         "run_id": RUN_ID,
         "experiment": "download",
         "target": "aws",
         "plan": plan.as_dict(),
-    }
-    cells = {
         "cells": [cell.as_json() for cell in plan.cells],
         "finished": {cell.name: {} for cell in plan.cells},
     }
-    return manifest | cells
 
 
 def _records() -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """One Lambda sandbox as a program: `python -S -P invoke.py FUNCTIONS EXPERIMENT EVENT`.
 
-FUNCTIONS is the folder with the packages of a function's zip; its settings are the environment, and
-its log is stdout, as on Lambda.
+FUNCTIONS is the folder with the packages of a function's zip. As on Lambda, the environment holds
+its settings, and stdout is its log.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ REMAINING_MS = 300_000
 
 
 class Context:
-    """What the function uses of Lambda's context."""
+    """The part of Lambda's context that a function uses."""
 
     aws_request_id = "bench"
 

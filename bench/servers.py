@@ -1,8 +1,7 @@
-"""Servers on loopback for the measurements, each a context manager that stops its own process by
-its id.
+"""Servers on loopback for the measurements. Each context manager stops its own process by its id.
 
-versitygw (S3 over a RAM-backed folder), the front that throttles (bench/front, an S3 of keys
-alone), ElasticMQ (SQS, in memory) and toxiproxy (latency).
+versitygw (S3 over a RAM-backed folder), the throttling front (bench/front, a small S3), ElasticMQ
+(SQS, in memory) and toxiproxy (latency).
 """
 
 from __future__ import annotations
@@ -47,43 +46,41 @@ messages-storage.enabled = false
 
 @dataclass(frozen=True)
 class Place:
-    """A running S3 server with the bench's bucket, and a RAM-backed folder for what its clients
-    keep."""
+    """A running S3 server with the bench's bucket, and a RAM-backed folder for its clients."""
 
     url: str
     folder: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a client finds it by."""
-        keys = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
-        return keys | {
+        """The environment of a client of this server."""
+        return {
+            "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
             "AWS_ENDPOINT_URL": self.url,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
         }
 
     def client(self) -> Any:
-        """For preparing and checking."""
+        """A client to prepare and check runs."""
         return client("s3", self.url)
 
     def stored(self, prefix: str) -> int:
-        """How many objects are below a prefix."""
-        pages = (
-            self.client().get_paginator("list_objects_v2").paginate(Bucket=BUCKET, Prefix=prefix)
-        )
+        """Count the objects below a prefix."""
+        paginator = self.client().get_paginator("list_objects_v2")
+        pages = paginator.paginate(Bucket=BUCKET, Prefix=prefix)
         return sum(len(page.get("Contents", ())) for page in pages)
 
 
 @dataclass(frozen=True)
 class Front:
-    """A running front: its S3 endpoint URL, and what it has counted."""
+    """A running front: its S3 endpoint URL, and its counts."""
 
     url: str
 
     def requests(self) -> Counter[str]:
-        """Its requests since the start by what became of them: copy, put, get, slow_down, lost,
-        expired and others."""
+        """Its requests since the start by result: copy, put, get, slow_down, lost, expired, ..."""
         return Counter(ask(self.url, "GET", "/__front"))
 
 
@@ -97,27 +94,18 @@ def s3(room_mb: int) -> Iterator[Place]:
         )
     with tempfile.TemporaryDirectory(prefix="stampede-bench-", dir=RAM_FOLDER) as folder:
         url = f"http://{HOST}:{free_port()}"
-        # Without --keep-alive it closes the connection after every answer, which no client of S3
-        # expects.
-        options = [
-            "--quiet",
-            "--keep-alive",
-            "--region",
-            REGION,
-            "--port",
-            url.removeprefix("http://"),
-        ]
-        command = [programs.installed(programs.VERSITYGW), *options, "posix", folder]
-        with (
-            running(command, url, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY),
-            place(url) as made,
-        ):
+        # Without --keep-alive it closes the connection after every answer, unlike S3.
+        options = ["--quiet", "--keep-alive", "--region", REGION]
+        address = ["--port", url.removeprefix("http://")]
+        command = [programs.installed(programs.VERSITYGW), *options, *address, "posix", folder]
+        keys = {"ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY}
+        with running(command, url, **keys), place(url) as made:
             yield made
 
 
 @contextmanager
 def place(url: str) -> Iterator[Place]:
-    """A running S3 server as a place for clients: the bucket is made, and a folder in memory."""
+    """Make a place with a bucket on a running S3 server, and a folder in memory."""
     with tempfile.TemporaryDirectory(prefix="stampede-bench-", dir=RAM_FOLDER) as folder:
         made = Place(url, Path(folder))
         made.client().create_bucket(Bucket=BUCKET)
@@ -126,8 +114,7 @@ def place(url: str) -> Iterator[Place]:
 
 @contextmanager
 def front(cores: int | None = None, **settings: float | str) -> Iterator[Front]:
-    """The front with settings of its main.go (`limit_per_s=500`). With `cores` it keeps no more
-    busy at once."""
+    """Run the front with settings of its main.go (`limit_per_s=500`), on at most `cores` cores."""
     port = free_port()
     command = [programs.front(), json.dumps({"port": port} | settings)]
     made = Front(f"http://{HOST}:{port}")
@@ -137,26 +124,16 @@ def front(cores: int | None = None, **settings: float | str) -> Iterator[Front]:
 
 @contextmanager
 def elasticmq() -> Iterator[str]:
-    """ElasticMQ; gives its endpoint URL."""
+    """Run ElasticMQ; yields its endpoint URL."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         config = Path(folder) / "elasticmq.conf"
         config.write_text(ELASTICMQ_CONFIG.format(host=HOST, port=port))
-        # The other collectors' threads would compete with the clients for the cores.
-        options = [
-            "-XX:+UseSerialGC",
-            "-Xms256m",
-            "-Xmx1g",
-            f"-Dconfig.file={config}",
-            f"-Djava.io.tmpdir={folder}",
-        ]
-        command = [
-            "java",
-            *options,
-            "-cp",
-            f"{programs.elasticmq_jars()}/*",
-            "org.elasticmq.server.Main",
-        ]
+        # Threads of other garbage collectors would compete with the clients for the cores.
+        machine = ["java", "-XX:+UseSerialGC", "-Xms256m", "-Xmx1g"]
+        settings = [f"-Dconfig.file={config}", f"-Djava.io.tmpdir={folder}"]
+        jars = f"{programs.elasticmq_jars()}/*"
+        command = [*machine, *settings, "-cp", jars, "org.elasticmq.server.Main"]
         url = f"http://{HOST}:{port}"
         with running(command, url):
             yield url
@@ -164,35 +141,27 @@ def elasticmq() -> Iterator[str]:
 
 @contextmanager
 def delayed(upstream_url: str, latency_ms: int) -> Iterator[str]:
-    """toxiproxy before a server on loopback; gives the URL where every answer comes `latency_ms`
-    later.
+    """Run toxiproxy before a server; yields the URL where every answer comes `latency_ms` later.
 
-    So a request and its answer take as long as over a path with that round-trip time; opening a
-    connection doesn't.
+    A request with its answer takes that round-trip time; opening a connection doesn't.
     """
-    control, listening = free_port(), f"{HOST}:{free_port()}"
-    command = [programs.installed(programs.TOXIPROXY), "-host", HOST, "-port", str(control)]
-    with running(command, f"http://{HOST}:{control}"):
+    port, listening = free_port(), f"{HOST}:{free_port()}"
+    control = f"http://{HOST}:{port}"
+    command = [programs.installed(programs.TOXIPROXY), "-host", HOST, "-port", str(port)]
+    with running(command, control):
         upstream = upstream_url.removeprefix("http://")
-        ask(
-            f"http://{HOST}:{control}",
-            "POST",
-            "/proxies",
-            name="far",
-            listen=listening,
-            upstream=upstream,
-        )
+        ask(control, "POST", "/proxies", name="far", listen=listening, upstream=upstream)
         toxic = {"type": "latency", "stream": "downstream", "attributes": {"latency": latency_ms}}
-        ask(f"http://{HOST}:{control}", "POST", "/proxies/far/toxics", **toxic)
+        ask(control, "POST", "/proxies/far/toxics", **toxic)
         yield f"http://{listening}"
 
 
 @contextmanager
 def running(command: Sequence[str], url: str, **environment: str) -> Iterator[None]:
-    """Run a server while the block runs, from when it takes connections at `url`.
+    """Run a server, and the block once the server takes connections at `url`.
 
-    Raises RunError, with its last words, when it doesn't. The process is stopped on every way out,
-    and by the kernel (Linux) if this process is killed.
+    Raises RunError with the server's last line if it doesn't. The process is always stopped, on
+    Linux even if this process is killed.
     """
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
@@ -201,18 +170,16 @@ def running(command: Sequence[str], url: str, **environment: str) -> Iterator[No
             stdout=log,
             stderr=subprocess.STDOUT,
             env=os.environ | environment,
-            start_new_session=True,  # Ctrl-C in the terminal reaches us only: we stop it in order
+            start_new_session=True,  # Ctrl-C reaches only this process, which stops the server
             preexec_fn=end_with_parent(),
         )
         try:
             if not _takes_connections(process, url):
                 log.seek(0)
                 words = log.read().strip().splitlines() or ["it printed nothing"]
-                ended = (
-                    "doesn't answer"
-                    if process.poll() is None
-                    else f"ended with status {process.returncode}"
-                )
+                ended = "doesn't answer"
+                if process.poll() is not None:
+                    ended = f"ended with status {process.returncode}"
                 raise RunError(f"{Path(command[0]).name} {ended}: {words[-1][:300]}")
             yield
         finally:
@@ -233,8 +200,7 @@ def _takes_connections(process: subprocess.Popen, url: str) -> bool:
 
 
 def ask(url: str, method: str, path: str, **body: Any) -> Any:
-    """What a server on loopback answers to a request in JSON. Raises RunError where that isn't 200
-    or 201."""
+    """The answer to a request in JSON. Raises RunError unless its status is 200 or 201."""
     connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=ANSWER_TIMEOUT_S)
     connection.request(method, path, json.dumps(body))
     answer = connection.getresponse()
@@ -245,7 +211,7 @@ def ask(url: str, method: str, path: str, **body: Any) -> Any:
 
 
 def client(service: str, url: str) -> Any:
-    """A boto3 client with its defaults, as a user has it, except that it never leaves loopback."""
+    """A boto3 client with a user's defaults, except that it never leaves loopback."""
     keys = {
         "aws_access_key_id": ACCESS_KEY,
         "aws_secret_access_key": SECRET_KEY,

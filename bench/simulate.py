@@ -1,9 +1,9 @@
 """The model's engine against a plain SimPy model of the same flood.
 
-Both sides: 100,000 messages of 90 to 110 s to 10,000 functions, 16,000 a second from the loader, by
-provisioned pollers that hold 1,000 at once and 1,000 more a minute. SimPy's is as its documentation
-shows a queue of customers: a process a message, which requests a `Resource` of 10,000; the pollers
-that aren't there yet hold a request each until they come.
+Both sides simulate 100,000 messages of 90 to 110 s for 10,000 functions. The loader sends 16,000 a
+second, and provisioned pollers hold 1,000 at once and 1,000 more every minute. SimPy's model
+follows the queue of customers in its documentation: each message is a process that requests a
+`Resource` of 10,000, and each later poller holds one of them until it starts.
 """
 
 from __future__ import annotations
@@ -30,14 +30,13 @@ SAME_DRAIN = 0.02  # the two may differ by what they draw
 
 @contextmanager
 def against_simpy() -> Iterator[tuple[Run, Run]]:
-    """Seconds for one flood of each side, from its making to its last figure. They must be the same
-    flood."""
+    """The seconds of each side for the same flood, from its making to its last figure."""
     wanted_s = drain_s()
     yield partial(timed, drain_s, wanted_s), partial(timed, simpy_drain_s, wanted_s)
 
 
 def timed(simulated: Callable[[], float], wanted_s: float) -> Figures:
-    """Raises RunError where a flood doesn't drain in the seconds that it should."""
+    """Time a simulation. Raises RunError unless the flood drains in `wanted_s`."""
     begun = time.perf_counter()
     drained_s = simulated()
     if not abs(drained_s / wanted_s - 1) < SAME_DRAIN:
@@ -46,7 +45,7 @@ def timed(simulated: Callable[[], float], wanted_s: float) -> Figures:
 
 
 def drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
-    """Our flood; returns when it had drained."""
+    """Simulate with our engine; returns the time when the flood has drained."""
     doing = Operation(lambda random, count, cold: _seconds(random, count), 100.0, {}, 1.0, "drawn")
     flood = Flood(
         messages=messages,
@@ -62,8 +61,7 @@ def drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
 
 
 def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
-    """The same with SimPy and its Resource; returns when it had drained. Needs SimPy (a development
-    dependency)."""
+    """Simulate with SimPy (a development dependency); returns the time like `drain_s`."""
     import simpy
 
     world = simpy.Environment()
@@ -75,7 +73,7 @@ def simpy_drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
             yield place
             yield world.timeout(seconds)
 
-    for number in range(1, workers - AT_ONCE + 1):  # the pollers that aren't there yet
+    for number in range(1, workers - AT_ONCE + 1):  # the later pollers
         world.process(hold(number * 60 / PER_MINUTE))
     drawn = _seconds(np.random.default_rng(SEED), messages).tolist()
     floods = [

@@ -115,15 +115,15 @@ class Table:
         from rich.table import Table as Drawing
         from rich.text import Text
 
-        texts = {field.name: [field.text(row) for row in self.rows] for field in self.read}
-        least = {field.name: field.least_width(texts[field.name]) for field in self.read}
+        texts = {field: [field.text(row) for row in self.rows] for field in self.read}
+        least = {field: field.least_width(texts[field]) for field in self.read}
         shown, free = set(), width + self.gap
         for field in sorted(self.read, key=lambda field: field.rank):
-            free -= least[field.name] + self.gap
+            free -= least[field] + self.gap
             if field.rank and free < 0:
                 break
-            shown.add(field.name)
-        fields = [field for field in self.read if field.name in shown]
+            shown.add(field)
+        fields = [field for field in self.read if field in shown]
         table = Drawing(
             box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, self.gap - 1, 0, 0)
         )
@@ -133,13 +133,13 @@ class Table:
                 justify="left" if field.is_text else "right",
                 overflow="fold",
                 no_wrap=not field.is_text,
-                min_width=least[field.name],
+                min_width=least[field],
             )
         for at, row in enumerate(self.rows):
             style = "" if self.is_strong(row) else "dim"
-            table.add_row(*(Text(texts[field.name][at]) for field in fields), style=style)
+            table.add_row(*(Text(texts[field][at]) for field in fields), style=style)
         notes = list(self.caption)
-        if left_out := [field for field in self.read if field.name not in shown]:
+        if left_out := [field for field in self.read if field not in shown]:
             names = ", ".join(
                 " ".join(field.lines.replace("-\n", "").split()) for field in left_out
             )

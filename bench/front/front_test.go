@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// serving runs a front with the buckets b and c and the object b/master.
+// serving runs a front with the buckets b and c, and the object b/master.
 func serving(t *testing.T, chosen settings) (*front, *httptest.Server) {
 	t.Helper()
 	made := newFront(chosen, time.Now())
@@ -23,8 +23,10 @@ func serving(t *testing.T, chosen settings) (*front, *httptest.Server) {
 	return made, server
 }
 
-// ask sends a request with header pairs; returns the status, 0 where no answer comes, with the body, and the head.
-func ask(server *httptest.Server, method, path, body string, pairs ...string) (string, http.Header) {
+// ask sends a request with header pairs. It returns status and body as text ("0" without an
+// answer), and the header of the answer.
+func ask(server *httptest.Server, method, path, body string,
+	pairs ...string) (string, http.Header) {
 	r, _ := http.NewRequest(method, server.URL+path, strings.NewReader(body))
 	for i := 0; i < len(pairs); i += 2 {
 		r.Header.Set(pairs[i], pairs[i+1])
@@ -55,32 +57,44 @@ func TestTheLimitLetsATenthOfASecondThroughAtOnceAndThenItsRate(t *testing.T) {
 	}
 }
 
-// What is asked of a front, "path source token answer" each, and what it has counted and stored then.
-func TestACopyIsAnsweredAsS3DoesAndEveryFaultIsWhatItIsCalledAndCounted(t *testing.T) {
+// The requests ("path source token answer"), and what the front has counted and stored after them.
+func TestACopyIsAnsweredLikeS3AndFaultsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		chosen settings
 		asked  string
 		ends   map[string]int
 		there  string
 	}{
-		{settings{}, "/d/x b/master - 404NoSuchBucket\n/c/x b/master - 200ETag\n/c/x b/master - 412PreconditionFailed\n/c/y /b/a%20b%2Bc%25%C3%A4 - 200\n" +
-			"/c/z b/two+words - 200\n/c/u b/nothing - 404NoSuchKey\n/c/u nowhere/x - 404NoSuchBucket\n/b/master b/master - 400InvalidRequest",
+		{settings{}, `/d/x b/master - 404NoSuchBucket
+				/c/x b/master - 200ETag
+				/c/x b/master - 412PreconditionFailed
+				/c/y /b/a%20b%2Bc%25%C3%A4 - 200
+				/c/z b/two+words - 200
+				/c/u b/nothing - 404NoSuchKey
+				/c/u nowhere/x - 404NoSuchBucket
+				/b/master b/master - 400InvalidRequest`,
 			map[string]int{"copy": 8}, "b/a b+c%ä b/master b/two words c/x c/y c/z"},
-		{settings{LimitPerS: 0.01}, "/c/1 b/master - 200\n/c/2 b/master - 503SlowDown", map[string]int{"copy": 1, "slow_down": 1}, "b/master c/1"},
+		{settings{LimitPerS: 0.01}, "/c/1 b/master - 200\n/c/2 b/master - 503SlowDown",
+			map[string]int{"copy": 1, "slow_down": 1}, "b/master c/1"},
 		{settings{LoseAnswers: 1}, "/c/1 b/master - 0", map[string]int{"lost": 1}, "b/master c/1"},
 	} {
 		front, server := serving(t, c.chosen)
 		if c.chosen == (settings{}) {
-			front.store.objects["b/a b+c%ä"], front.store.objects["b/two words"] = object{}, object{}
+			front.store.objects["b/a b+c%ä"] = object{}
+			front.store.objects["b/two words"] = object{}
 		}
 		for _, line := range strings.Split(c.asked, "\n") {
 			step := strings.Fields(line)
-			said, _ := ask(server, "PUT", step[0], "", sourceHeader, step[1], "X-Amz-Security-Token", step[2], "If-None-Match", "*")
-			if status, code := step[3][:min(3, len(step[3]))], step[3][min(3, len(step[3])):]; !strings.HasPrefix(said, status) || !strings.Contains(said, code) {
+			said, _ := ask(server, "PUT", step[0], "", sourceHeader, step[1],
+				"X-Amz-Security-Token", step[2], "If-None-Match", "*")
+			status := step[3][:min(3, len(step[3]))]
+			code := step[3][len(status):]
+			if !strings.HasPrefix(said, status) || !strings.Contains(said, code) {
 				t.Error(line, said)
 			}
 		}
-		if there := strings.Join(slices.Sorted(maps.Keys(front.store.objects)), " "); there != c.there || !maps.Equal(front.ends, c.ends) {
+		there := strings.Join(slices.Sorted(maps.Keys(front.store.objects)), " ")
+		if there != c.there || !maps.Equal(front.ends, c.ends) {
 			t.Error(c.chosen, there, front.ends)
 		}
 	}
@@ -91,7 +105,8 @@ func TestARefusalComesSoonerThanACopyAndBothLate(t *testing.T) {
 	for _, want := range []string{"200", "503"} {
 		asked := time.Now()
 		got, _ := ask(server, "PUT", "/c/1", "")
-		if took := time.Since(asked); !strings.HasPrefix(got, want) || took < 20*time.Millisecond || (took >= time.Second) != (want == "200") {
+		if took := time.Since(asked); !strings.HasPrefix(got, want) || took < 20*time.Millisecond ||
+			(took >= time.Second) != (want == "200") {
 			t.Error(got, took)
 		}
 	}
@@ -109,7 +124,8 @@ func TestAListingIsSortedInPagesAndFollowsWhatIsAdded(t *testing.T) {
 	ask(server, "PUT", "/c/o", "")
 	ask(server, "PUT", "/c/q", "")
 	for token := " "; token != ""; {
-		body, _ := ask(server, "GET", "/c?prefix=p/&continuation-token="+strings.TrimSpace(token), "")
+		page := "/c?prefix=p/&continuation-token=" + strings.TrimSpace(token)
+		body, _ := ask(server, "GET", page, "")
 		for _, part := range strings.Split(body, "<Key>")[1:] {
 			got += part[:len("p/0000")]
 		}

@@ -1,5 +1,6 @@
-// front is an S3 of keys alone for tests and measurements: in memory, without signatures, with S3's limit of writes and with
-// faults. Its one argument is a JSON object of settings, and GET /__front says how many requests had which end.
+// front is a small S3 for tests and measurements: in memory, without signatures, with S3's limit of
+// writes and with faults. Its one argument is a JSON object of settings. GET /__front counts the
+// requests by result.
 package main
 
 import (
@@ -18,12 +19,12 @@ import (
 
 type settings struct {
 	Port             int     `json:"port"`
-	LimitPerS        float64 `json:"limit_per_s"`        // of copies and PUTs; a tenth of a second of it at once; 0: none
-	LatencyMS        float64 `json:"latency_ms"`         // of every answer but a SlowDown
-	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of a SlowDown: S3 refuses fast and copies slowly
-	LoseAnswers      float64 `json:"lose_answers"`       // the share of requests that are carried out and never answered
-	Reset            float64 `json:"reset"`              // the share whose connection is reset before anything is done
-	ExpireAfter      int     `json:"expire_after"`       // so many requests with the same credentials; 0: never
+	LimitPerS        float64 `json:"limit_per_s"`        // copies and PUTs; 0: no limit
+	LatencyMS        float64 `json:"latency_ms"`         // of every answer but SlowDown
+	RefusalLatencyMS float64 `json:"refusal_latency_ms"` // of SlowDown: S3 refuses fast
+	LoseAnswers      float64 `json:"lose_answers"`       // share carried out without an answer
+	Reset            float64 `json:"reset"`              // share of connections reset at once
+	ExpireAfter      int     `json:"expire_after"`       // requests with one credential; 0: never
 }
 
 type front struct {
@@ -33,7 +34,7 @@ type front struct {
 	mutex  sync.Mutex
 	tokens float64
 	filled time.Time
-	ends   map[string]int // requests by their operation, or by what kept them from it
+	ends   map[string]int // requests by operation or fault
 	used   map[string]int // requests by credentials
 }
 
@@ -42,12 +43,14 @@ func main() {
 	if err := json.Unmarshal([]byte(os.Args[1]), &chosen); err != nil {
 		log.Fatal(err)
 	}
-	log.Fatal(http.ListenAndServe(fmt.Sprintf("127.0.0.1:%d", chosen.Port), newFront(chosen, time.Now())))
+	address := fmt.Sprintf("127.0.0.1:%d", chosen.Port)
+	log.Fatal(http.ListenAndServe(address, newFront(chosen, time.Now())))
 }
 
 func newFront(chosen settings, now time.Time) *front {
 	made := &front{settings: chosen, filled: now, ends: map[string]int{}, used: map[string]int{}}
-	made.store.buckets, made.store.objects, made.tokens = map[string]bool{}, map[string]object{}, made.burst()
+	made.store.buckets, made.store.objects = map[string]bool{}, map[string]object{}
+	made.tokens = made.burst()
 	return made
 }
 
@@ -78,18 +81,21 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case drawn < f.Reset+f.LoseAnswers:
 		f.store.carryOut(httptest.NewRecorder(), r, asked)
 		f.count("lost")
-		panic(http.ErrAbortHandler) // which closes the connection
+		panic(http.ErrAbortHandler) // closes the connection
 	default:
 		f.count(asked.operation)
 		f.store.carryOut(w, r, asked)
 	}
 }
 
-func sleep(milliseconds float64) { time.Sleep(time.Duration(milliseconds * float64(time.Millisecond))) }
+func sleep(milliseconds float64) {
+	time.Sleep(time.Duration(milliseconds * float64(time.Millisecond)))
+}
 
 func (f *front) burst() float64 { return max(1, f.LimitPerS/10) }
 
-// admit takes one from a token bucket, in which what was taken is again at the rate of the limit.
+// admit takes one token from a bucket that fills at the rate of the limit and holds a tenth of a
+// second of it.
 func (f *front) admit(now time.Time) bool {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -102,7 +108,7 @@ func (f *front) admit(now time.Time) bool {
 	return true
 }
 
-// expires says whether credentials are used up. They stay so: a client has to come with others.
+// expires reports whether credentials are used up. A client then needs new ones.
 func (f *front) expires(r *http.Request) bool {
 	accessKey, _, _ := strings.Cut(r.Header.Get("Authorization"), "/")
 	credentials := accessKey + " " + r.Header.Get("X-Amz-Security-Token")

@@ -23,14 +23,15 @@ const (
 	sourceHeader = "X-Amz-Copy-Source"
 )
 
-// request is what a client asks of S3. A path is bucket/key, and has no key where it is of a bucket.
+// request is a request to S3. A path is bucket/key, or a bucket alone.
 type request struct {
 	operation    string // create_bucket list copy put get head
 	path, source string
 }
 
 func understand(r *http.Request) request {
-	asked := request{operation: strings.ToLower(r.Method), path: strings.TrimPrefix(r.URL.Path, "/")}
+	path := strings.TrimPrefix(r.URL.Path, "/")
+	asked := request{operation: strings.ToLower(r.Method), path: path}
 	_, key, _ := strings.Cut(asked.path, "/")
 	switch {
 	case key == "" && r.Method == http.MethodPut:
@@ -97,7 +98,8 @@ func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request) {
 	case taken && r.Header.Get("If-None-Match") == "*":
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 	default:
-		made.etag = etagOf([]byte(asked.path)) // of its own, as with SSE-KMS: whoever compares has to take the checksum
+		// a new one, as with SSE-KMS: clients have to compare the checksum
+		made.etag = etagOf([]byte(asked.path))
 		s.objects[asked.path] = made
 		answer(w, http.StatusOK, copied{ETag: made.etag})
 	}
@@ -128,7 +130,8 @@ func (s *store) list(w http.ResponseWriter, bucket string, query url.Values) {
 			made.IsTruncated, made.NextContinuationToken = true, made.Contents[pageKeys-1].Key
 			break
 		}
-		made.Contents = append(made.Contents, listed{strings.TrimPrefix(path, bucket), len(s.objects[path].body)})
+		made.Contents = append(made.Contents,
+			listed{strings.TrimPrefix(path, bucket), len(s.objects[path].body)})
 	}
 	answer(w, http.StatusOK, made)
 }
@@ -155,7 +158,9 @@ type refused struct {
 	Code    string
 }
 
-func refuse(w http.ResponseWriter, status int, code string) { answer(w, status, refused{Code: code}) }
+func refuse(w http.ResponseWriter, status int, code string) {
+	answer(w, status, refused{Code: code})
+}
 
 func answer(w http.ResponseWriter, status int, value any) {
 	body, _ := xml.Marshal(value)

@@ -1,4 +1,4 @@
-"""What boto3 raises, as failures of our own vocabulary."""
+"""Translates boto3's exceptions into failures."""
 
 import botocore.exceptions
 from boto3.exceptions import RetriesExceededError
@@ -23,8 +23,8 @@ from common.failures import (
     ReadTimeout,
 )
 
-# The first that fits. botocore's ConnectionError is the base of its errors of connecting (address,
-# time, proxy, TLS), HTTPClientError of those after it.
+# The first match counts. botocore's ConnectionError is the base of errors while connecting
+# (address, time, proxy, TLS), HTTPClientError of later ones.
 _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], type[Failure]], ...] = (
     ((FlexibleChecksumError,), ChecksumMismatch),
     ((NoCredentialsError, PartialCredentialsError, CredentialRetrievalError), NoCredentials),
@@ -35,11 +35,9 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], type[Failure]], ...] = (
 
 
 def translate(error: Exception) -> Failure | AnswerError | None:
-    """Return the failure that says the same as an exception of boto3's; None when it isn't one of
-    the network's."""
+    """Return the failure for an exception of boto3; None if it isn't about a request."""
     if isinstance(error, RetriesExceededError):
-        # s3transfer's own five tries for a body; what ended the last of them says more than their
-        # number.
+        # s3transfer makes five attempts at a body; the last error says more than their number.
         last = translate(error.last_exception)
         return type(last)(f"{last} (after all retries)") if isinstance(last, Failure) else last
     if isinstance(error, ClientError):

@@ -1,4 +1,4 @@
-"""Sees boto3's requests and answers, so that a record counts what the SDK did behind one call."""
+"""Observes boto3's requests and answers, so that a record counts what the SDK does in one call."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Any
 from common.measurement import Measurement
 from common.object_read import ObjectRead, object_changed
 
-# Where the name of the object stands in what botocore carries from a call to its answer.
+# Where botocore's context of a call holds the object's key.
 _KEY = "stampede_key"
 
 
@@ -15,17 +15,17 @@ _KEY = "stampede_key"
 def observed(
     s3: Any, measurement: Measurement, object_of: Callable[[str], ObjectRead]
 ) -> Iterator[None]:
-    """Tell the measurement of its client's requests while the block runs, and `object_of(key)` of
-    their answers."""
+    """Count the client's requests in the measurement while the block runs, and note the answers in
+    `object_of(key)`."""
     sent_before: set[tuple[str, str, bytes]] = set()
 
     def keep_key(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
-        # The answer doesn't say whose it is. A listing has no key.
+        # The answer doesn't name its object. A listing has no key.
         context[_KEY] = params.get("Key")
 
     def count_request(request: Any, **_: Any) -> None:
-        # One for bytes that were asked for before is a retry, whoever made it: the rest of a body
-        # ends where the whole does.
+        # A request for the same bytes again is a retry, whoever makes it. The rest of a body has
+        # the same last byte as the whole.
         last = request.headers.get("Range", b"").rpartition(b"-")[2]
         sent = (request.method, request.url, last)
         is_retry = sent in sent_before
@@ -35,7 +35,7 @@ def observed(
     def compare_answer(
         http_response: Any, parsed: dict[str, Any], model: Any, context: dict[str, Any], **_: Any
     ) -> None:
-        # Newer boto3 asks for the ETag itself (If-Match), the one in a Lambda runtime may be older.
+        # Newer boto3 sends If-Match itself, but a Lambda runtime may have an older one.
         key, is_body = context[_KEY], model.name == "GetObject"
         if http_response.status_code == 412:
             raise object_changed()
@@ -59,7 +59,6 @@ def observed(
 
 
 def _object_size_bytes(parsed: dict[str, Any]) -> int | None:
-    """Return the size of the whole object from the answer to a HEAD or GET; None when it has
-    none."""
+    """Return the whole object's size from the answer to a HEAD or GET; None if it has none."""
     total = parsed.get("ContentRange", "").rpartition("/")[2]
     return int(total) if total.isdigit() else parsed.get("ContentLength")

@@ -1,12 +1,11 @@
 """Runs one timed operation so that it ends as an outcome, whatever S3, a disk or the network does.
 
-An operation that outlasts the function would be killed by Lambda without a record. Three things
-prevent it: it runs in a thread of its own, and the invocation waits for it only until the deadline,
-which holds even when a connection trickles so slowly that no code of ours gets to run; at the
-deadline it is stopped: what can be interrupted at once, the rest raises at its next chunk or
-request; and the client's read timeout ends a connection that is silent. A thread that still hangs
-after that would share CPU and network with the next measurement, so the next operation in this
-sandbox waits for it, or is refused.
+Lambda would kill an operation that outlasts the function, without a record. Three things prevent
+that. The operation runs in its own thread, and the invocation waits for it only until the deadline,
+even if a connection trickles so slowly that no Python code runs. At the deadline the operation is
+stopped: at once where it can be interrupted, otherwise at its next chunk or request. The client's
+read timeout ends a silent connection. A thread that still hangs after that would share CPU and
+network with the next measurement, so the next operation in this sandbox waits for it or is refused.
 """
 
 import threading
@@ -18,15 +17,14 @@ from common.measurement import Measurement
 from common.outcome import Outcome
 from common.s3_client import READ_TIMEOUT_S
 
-# Kept back from the function's timeout for stopping the operation, removing files and writing the
-# record.
+# Part of the function's timeout kept for stopping the operation, removing files and the record.
 MARGIN_S = 3.0
-# How long a stopped operation gets to end by itself; a part of the margin.
+# Part of the margin in which a stopped operation may end by itself.
 GRACE_S = 1.0
 
 
 class _Run:
-    """What the thread of one operation leaves behind."""
+    """One operation in its thread, and its result."""
 
     def __init__(self, work: Callable[[], int], clean_up: Callable[[], None]) -> None:
         self.received_bytes: int | None = None
@@ -38,9 +36,7 @@ class _Run:
     def __call__(self) -> None:
         try:
             self.received_bytes = self._work()
-        except (
-            BaseException
-        ) as error:  # handed over to the invocation's thread, which raises or reports it
+        except BaseException as error:  # for the invocation's thread, which raises or reports it
             self.error = error
         finally:
             self._clean_up()
@@ -48,17 +44,19 @@ class _Run:
 
 
 class DeadlineRunner:
-    """The operations of one sandbox, one at a time. `operation` and `thing` are what its errors
-    call them."""
+    """Runs the operations of one sandbox, one at a time.
+
+    `operation` and `thing` (what it reads) are the names in its errors.
+    """
 
     def __init__(self, operation: str, thing: str) -> None:
         self._operation, self._thing = operation, thing
         self._thread: threading.Thread | None = None
 
     def make_way(self, deadline_s: float) -> None:
-        """Wait until an operation that was stopped earlier has really ended.
+        """Wait until an operation that was stopped earlier has ended.
 
-        Raises PreviousDownloadRunning when it doesn't, and DeadlineExceeded when it is too late to
+        Raises PreviousDownloadRunning if it doesn't end, and DeadlineExceeded if it is too late to
         begin another.
         """
         if self._thread is not None:
@@ -81,11 +79,10 @@ class DeadlineRunner:
         measurement: Measurement,
         deadline_s: float,
     ) -> Outcome:
-        """Run `work`, which returns the bytes received, and then `clean_up` in its thread, whatever
-        happened.
+        """Run `work`, which returns the bytes received, and then always `clean_up`, in one thread.
 
-        `deadline_s` is a time of `time.monotonic()`. What `work` raises is in the outcome;
-        KeyboardInterrupt and SystemExit go up.
+        `deadline_s` is a time of `time.monotonic()`. Exceptions of `work` are in the outcome,
+        except KeyboardInterrupt and SystemExit, which are raised.
         """
         run = _Run(work, clean_up)
         self._thread = threading.Thread(target=run, name=self._operation, daemon=True)
@@ -95,13 +92,11 @@ class DeadlineRunner:
     def _wait(
         self, run: _Run, measurement: Measurement, deadline_s: float
     ) -> DeadlineExceeded | None:
-        """Wait for the operation; at the deadline stop it and return the error that it is stopped
-        with."""
+        """Wait for the operation. At the deadline stop it with an error, and return the error."""
         if run.ended.wait(max(0.0, deadline_s - time.monotonic())):
             return None
-        announced = (
-            "unknown" if measurement.announced_bytes is None else measurement.announced_bytes
-        )
+        announced = measurement.announced_bytes
+        announced = "unknown" if announced is None else announced
         stopped = DeadlineExceeded(
             f"stopped {MARGIN_S:g} s before the function's timeout with "
             f"{measurement.received_bytes} of {announced} bytes: raise timeout_s or make the "
@@ -116,11 +111,10 @@ def _outcome(run: _Run, measurement: Measurement, stopped: DeadlineExceeded | No
     error = run.error
     if error is not None and not isinstance(error, Exception):
         raise error
-    # One that came to its end although it was stopped is a result like any other.
-    if run.received_bytes is None and stopped is not None:
-        # Whatever the stopped operation ended with, if it did, the deadline is the reason.
+    received_bytes = run.received_bytes
+    # A stopped operation may still have succeeded. Otherwise the deadline is the reason.
+    if received_bytes is None and stopped is not None:
         error = stopped
-    received_bytes = (
-        measurement.received_bytes if run.received_bytes is None else run.received_bytes
-    )
+    if received_bytes is None:
+        received_bytes = measurement.received_bytes
     return Outcome.of(measurement, received_bytes, error)

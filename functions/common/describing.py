@@ -1,4 +1,4 @@
-"""Whatever a message failed with, in the words of its error record."""
+"""Describes any failure of a message for its error record."""
 
 import errno
 import sys
@@ -7,14 +7,12 @@ from common.failures import AnswerError, Failure
 
 
 def describe(error: Exception) -> tuple[str, str]:
-    """Return `(error_type, message)` of whatever a message failed with; error_type is in
-    agreed/failures.json."""
+    """Return `(error_type, message)` of any exception; error_type is in agreed/failures.json."""
     if isinstance(error, Failure):
         return type(error).__name__, str(error)
     if isinstance(error, AnswerError):
         return _describe_answer(error)
-    # Only where botocore is in use: importing it just for its exceptions takes longer than a small
-    # download.
+    # Only if botocore is in use: its import takes longer than a small download.
     if "botocore.exceptions" in sys.modules:
         from common import boto_failures
 
@@ -42,13 +40,11 @@ _BY_STATUS = {
 
 
 def _describe_answer(error: AnswerError) -> tuple[str, str]:
-    """Name an error answer by its HTTP status: the answer to a HEAD has no body, so often no code
-    either."""
+    """Describe an error answer by its HTTP status: an answer to a HEAD has no body, so no code."""
     code = "" if error.code == str(error.status) else error.code
     answer = f"{error.operation} {error.status} {code}".rstrip()
-    error_type, advice = _BY_STATUS.get(
-        error.status, ("S3Error", error.detail or "S3 gave no details")
-    )
+    other = ("S3Error", error.detail or "S3 gave no details")
+    error_type, advice = _BY_STATUS.get(error.status, other)
     return error_type, f"{answer}: {advice}"
 
 

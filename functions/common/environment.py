@@ -1,5 +1,4 @@
-"""Reads the environment that Terraform gives to the function: the labels of every record, and
-values by their rules."""
+"""Reads the variables that Terraform sets on the function, and checks them."""
 
 import re
 from collections.abc import Mapping
@@ -13,16 +12,14 @@ SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB = 128, 10_240
 
 
 class SettingsError(Failure):
-    """The environment is incomplete or wrong; the message is one line naming the variable and the
-    rule."""
+    """The environment is incomplete or wrong. The message is one line with variable and rule."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What every record says of its function; an experiment's settings begin with it.
+    """What every record says of its function; the base of an experiment's settings.
 
-    `concurrency_limit` counts functions, `memory_size` is in MB, `method` is how the operation is
-    done.
+    `concurrency_limit` counts functions, `memory_size` is in MB.
     """
 
     concurrency_limit: int
@@ -32,8 +29,7 @@ class Labels:
 
 
 def read_labels(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of Labels without the method; raises SettingsError at the first that is
-    missing or wrong."""
+    """Return the fields of Labels without the method; raises SettingsError."""
     return {
         "concurrency_limit": whole_number(environ, "CONCURRENCY_LIMIT", 1, 1_000_000),
         "memory_size": whole_number(environ, "MEMORY_SIZE", SMALLEST_MEMORY_MB, LARGEST_MEMORY_MB),
@@ -47,7 +43,7 @@ def read_region(environ: Mapping[str, str]) -> str:
 
 
 def text(environ: Mapping[str, str], name: str) -> str:
-    """Return a variable that must be there and not empty."""
+    """Return a variable that must not be empty; raises SettingsError."""
     value = environ.get(name, "")
     if not value:
         raise SettingsError(
@@ -59,8 +55,7 @@ def text(environ: Mapping[str, str], name: str) -> str:
 def whole_number(
     environ: Mapping[str, str], name: str, smallest: int, largest: int, default: str = ""
 ) -> int:
-    """Return a variable that must be a whole number within the limits; `default` where it is absent
-    or empty."""
+    """Return a whole number from `smallest` to `largest`; `default` if it is missing or empty."""
     value = environ.get(name, "") or default or text(environ, name)
     if not re.fullmatch(r"[0-9]{1,9}", value) or not smallest <= int(value) <= largest:
         raise SettingsError(
@@ -71,15 +66,17 @@ def whole_number(
 
 
 def flag(environ: Mapping[str, str], name: str) -> bool:
-    """Return a variable that is true or false; false where it is absent or empty."""
+    """Return a variable that is true or false; false if it is missing or empty."""
     return choice(environ, name, ("false", "true")) == "true"
 
 
 def choice(
     environ: Mapping[str, str], name: str, choices: tuple[str, ...], condition: str = ""
 ) -> str:
-    """Return one of `choices`; the first where the variable is absent or empty. `condition` is said
-    in a refusal."""
+    """Return one of `choices`; the first if the variable is missing or empty.
+
+    `condition` is part of the error's message.
+    """
     value = environ.get(name, "") or choices[0]
     if value not in choices:
         raise SettingsError(
@@ -90,8 +87,7 @@ def choice(
 
 
 def _tag(environ: Mapping[str, str]) -> str:
-    """Return the tag; a quote or backslash in it would break the published regular expression's
-    `"..."`."""
+    """Return the tag. A quote or backslash would break `"..."` of the published expression."""
     value = text(environ, "EXPERIMENT_TAG")
     if not value.isprintable() or '"' in value or "\\" in value or len(value) > 256:
         raise SettingsError(

@@ -1,15 +1,15 @@
-"""What can go wrong with one message, in the words of `error_type`.
+"""The failures of one message, named like the values of `error_type`.
 
-Saved queries group by these words, so a new failure gets a line in `functions/agreed/failures.json`
-first, which the tests of both languages compare with; docs/troubleshooting.md says what each means.
-What S3 or the network answered stays readable in `error_message`.
+Saved queries group by these names. Add a new one to `functions/agreed/failures.json` first: the
+tests of both languages compare with it. docs/troubleshooting.md explains each. The original answer
+of S3 or the network stays in `error_message`.
 """
 
 import re
 
 
 class Failure(Exception):
-    """A failure found by this function itself; its `error_type` is the name of the subclass."""
+    """A failure whose `error_type` is the name of the subclass."""
 
 
 class StartTooLate(Failure):
@@ -17,7 +17,7 @@ class StartTooLate(Failure):
 
 
 class DeadlineExceeded(Failure):
-    """The operation would have outlasted the function's timeout and was stopped before it."""
+    """The operation was stopped because it would have outlasted the function's timeout."""
 
 
 class PreviousDownloadRunning(Failure):
@@ -29,7 +29,7 @@ class ObjectChanged(Failure):
 
 
 class SizeMismatch(Failure):
-    """The bytes received aren't those that S3 announced or the message expects."""
+    """The number of bytes isn't the one that S3 announced or the message expects."""
 
 
 class NoConnection(Failure):
@@ -53,8 +53,7 @@ class NoData(Failure):
 
 
 class UnsafePath(Failure):
-    """A key or a link points outside its folder, or two keys map to one file: none of it was
-    written."""
+    """A key or link points outside its folder, or two keys map to one file. None was written."""
 
 
 class ChecksumMismatch(Failure):
@@ -62,12 +61,11 @@ class ChecksumMismatch(Failure):
 
 
 class NoMemory(Failure):
-    """The object doesn't fit into the function's memory, which the sink `memory` needs."""
+    """The object doesn't fit into the function's memory, as the sink `memory` requires."""
 
 
 class AnswerError(Exception):
-    """S3 answered with an error: `status` is HTTP's, `code` S3's or empty, `detail` what else is
-    known."""
+    """S3 answered with an error: HTTP's `status`, S3's `code` (may be empty), and `detail`."""
 
     def __init__(self, operation: str, status: int, code: str, detail: str = "") -> None:
         super().__init__(f"{operation} {status} {code} {detail}")
@@ -75,8 +73,7 @@ class AnswerError(Exception):
 
     @classmethod
     def from_body(cls, operation: str, status: int, body: bytes) -> "AnswerError":
-        """Return the error with the code and the message that the beginning of S3's XML answer
-        holds."""
+        """Return the error with the code and message in the beginning of S3's XML answer."""
         matches = [
             re.search(rb"<%s>([^<]{1,300})</%s>" % (tag, tag), body)
             for tag in (b"Code", b"Message")

@@ -1,8 +1,7 @@
-"""Fetches bytes of an object through a slot by boto3's GetObject, in several requests if a body
-breaks off.
+"""Fetches bytes of an object into a slot with boto3's GetObject, and resumes broken bodies.
 
-boto3 tries a request again until its answer begins, but never a body. So the rest of one that broke
-off is asked for by its range, and of the same object only (If-Match).
+boto3 retries a request until its answer begins, but never a body. So the rest of a broken body is
+requested by its range, and only of the same object (If-Match).
 """
 
 import random
@@ -24,7 +23,7 @@ from common.object_read import ObjectRead, object_changed
 from common.s3_client import ATTEMPTS
 from common.slots import Slot
 
-# A body that brought as much before it broke off isn't counted as a try.
+# An attempt that fetched as much before its body broke off isn't counted.
 PROGRESS_BYTES = 2**20
 _BROKEN_OFF = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError)
 
@@ -32,8 +31,8 @@ _BROKEN_OFF = (IncompleteReadError, ReadTimeoutError, ResponseStreamingError)
 def build_client(region: str, connections: int = 10, *, requester_pays: bool = False) -> Any:
     """Return boto3's client with a pool of `connections`; raises SettingsError.
 
-    The checksum that S3 stores isn't compared, which boto3 does by default: it would be most of the
-    CPU time of a body. A work order can ask for one.
+    Unlike boto3's default, it doesn't compare the checksum that S3 stores: that would be most of
+    the CPU time of a body. A work order can ask for a checksum.
     """
     return s3_client.build_client(
         region,
@@ -45,17 +44,16 @@ def build_client(region: str, connections: int = 10, *, requester_pays: bool = F
 
 @dataclass
 class Span:
-    """The bytes from `position` on, to `end` (not included; None: to the end of the object).
+    """The bytes from `position` to `end` (exclusive; None: the end of the object).
 
-    `position` moves as bytes are kept, so a body that breaks off leaves what is still to be
-    fetched.
+    `position` moves as bytes are kept, so that a broken body leaves the rest to fetch.
     """
 
     position: int = 0
     end: int | None = None
 
     def range_header(self) -> str | None:
-        """Return what asks for these bytes; None for a whole object."""
+        """Return the header Range for these bytes; None for a whole object."""
         if self.position == 0 and self.end is None:
             return None
         return f"bytes={self.position}-{'' if self.end is None else self.end - 1}"
@@ -64,11 +62,10 @@ class Span:
 def fetch_span(
     read: ObjectRead, span: Span, slot: Slot, on_answer: Callable[[int], None] = lambda size: None
 ) -> None:
-    """Fetch the span; `on_answer` hears the object's size at the first answer, before the first
-    byte is kept.
+    """Fetch the span; `on_answer` gets the object's size before the first byte is kept.
 
-    To be called while boto3 is `observed`. Raises what boto3 raises, ObjectChanged, SizeMismatch,
-    and AnswerError for an answer to another request.
+    Call it while boto3 is `observed`. Raises boto3's exceptions, ObjectChanged, SizeMismatch, and
+    AnswerError for an answer to another request.
     """
     tries, counted, is_answered = 1, span.position, False
     while True:
@@ -85,19 +82,19 @@ def fetch_span(
             if tries >= ATTEMPTS:
                 raise
         finally:
-            body.close()  # which keeps the connection where the body was read to its end
+            body.close()  # keeps the connection if the body was read to its end
         read.measurement.wait(pause_s(tries))
         tries += 1
 
 
 def pause_s(tries: int) -> float:
-    """Return the seconds to wait after so many tries: random, up to 1, 2, 4 s, as botocore's
-    standard mode does."""
+    """Return the seconds to wait after the attempt number `tries`: random, up to 1, 2, 4 s, as in
+    botocore's standard mode."""
     return random.random() * 2 ** (tries - 1)
 
 
 def _ask(read: ObjectRead, span: Span) -> tuple[Any, int]:
-    """Ask for the rest of the span; returns the body and where in the object it ends."""
+    """Request the rest of the span; returns the body and its end in the object."""
     conditions = {"Range": span.range_header(), "IfMatch": read.etag}
     parameters = {name: value for name, value in conditions.items() if value is not None}
     try:
@@ -116,13 +113,12 @@ def _ask(read: ObjectRead, span: Span) -> tuple[Any, int]:
 
 
 def is_beyond_the_end(error: ClientError) -> bool:
-    """Whether S3 has no byte of the range that it was asked for."""
+    """Return whether S3 has no byte of the requested range."""
     return error.response["ResponseMetadata"]["HTTPStatusCode"] == 416
 
 
 def _size_bytes(answer: dict[str, Any], span: Span) -> int:
-    """Return the object's size; raises AnswerError when the answer isn't for the bytes asked
-    for."""
+    """Return the object's size; raises AnswerError if the answer isn't for the span."""
     status, length = answer["ResponseMetadata"]["HTTPStatusCode"], answer.get("ContentLength")
     if length is None:
         raise ConnectionCut(f"S3's answer {status} has no length")
@@ -149,11 +145,10 @@ def _receive(read: ObjectRead, span: Span, end: int, body: Any, slot: Slot) -> N
             slot.keep(span.position, count)
             span.position += count
             read.measurement.count_bytes(count)
-    body.read()  # the end: without it the connection of an empty body wouldn't be kept
+    body.read()  # the end: otherwise the connection of an empty body wouldn't be kept
 
 
 def _interrupt(body: Any) -> None:
-    """Make a read that waits in another thread return, which urllib3 can from 2.3 on; an older one
-    waits on."""
+    """End a read that waits in another thread; before urllib3 2.3 it waits on."""
     with suppress(AttributeError, OSError, RuntimeError, ValueError):
         body._raw_stream.shutdown()

@@ -1,4 +1,4 @@
-"""The objects under a prefix, by ListObjectsV2 page by page."""
+"""Lists the objects under a prefix with ListObjectsV2."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from common.failures import AnswerError
 
 @dataclass(frozen=True)
 class ListedObject:
-    """One object as a listing says it: the ETag with its quotes, the time of its last change."""
+    """One object in a listing: the ETag has its quotes, `modified` is the last change."""
 
     key: str
     size_bytes: int
@@ -19,10 +19,10 @@ class ListedObject:
 
 
 def listed_objects(s3: Any, bucket: str, prefix: str) -> Iterator[ListedObject]:
-    """Yield every object whose key begins with `prefix`, in order of the keys.
+    """Yield every object whose key begins with `prefix`, sorted by key.
 
-    Raises what boto3 raises, and AnswerError where the next page can't be asked for: boto3's own
-    paginator takes a page that should have a token and has none for the last one.
+    Raises boto3's exceptions, and AnswerError if the token for the next page is missing: boto3's
+    own paginator would take that page for the last one.
     """
     token: dict[str, str] = {}
     while True:

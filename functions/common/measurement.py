@@ -1,4 +1,4 @@
-"""One timed operation under way: its clock, what it has counted, and how to stop it."""
+"""A running timed operation: its clock, its counters, and how to stop it."""
 
 import threading
 import time
@@ -10,12 +10,12 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 @dataclass(kw_only=True)
 class Measurement:
-    """What is observed of one operation, shared between its threads.
+    """The state of one operation, shared between its threads.
 
-    The operation puts `with measurement.timed():` around exactly what it measures, calls
+    The operation puts `with measurement.timed():` around exactly what it measures, and calls
     `count_request` before each request and `count_bytes` while bytes arrive. `stop` makes the next
-    of these calls raise. One that can't tell its retries sets them to None. `announced_bytes` is
-    how many must come, None while that is unknown.
+    of these calls raise. `retries` is None if they can't be known. `announced_bytes` is the
+    expected number, None until it is known.
     """
 
     started_at_ms: int | None = None
@@ -35,10 +35,9 @@ class Measurement:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Time the block with the monotonic clock; the wall clock only says when it began.
+        """Time the block with the monotonic clock; the wall clock only gives the start.
 
-        The CPU time is the process's, user and system: of all threads, and of processes that it
-        waited for.
+        The CPU time is user and system time of all threads and of child processes that have ended.
         """
         self.started_at_ms = time.time_ns() // 1_000_000
         self._started_cpu_s = _cpu_s()
@@ -50,30 +49,28 @@ class Measurement:
             self.cpu_s = _cpu_s() - self._started_cpu_s
 
     def elapsed_so_far_s(self) -> float:
-        """Return the seconds of the timed part, which has begun: until now if it still runs."""
-        return (
-            self.elapsed_s if self.elapsed_s is not None else time.perf_counter() - self._started_s
-        )
+        """Return the seconds of the timed part so far; it has begun."""
+        elapsed_s = self.elapsed_s
+        return time.perf_counter() - self._started_s if elapsed_s is None else elapsed_s
 
     def cpu_so_far_s(self) -> float:
-        """Return the CPU seconds of the timed part, which has begun: until now if it still runs."""
+        """Return the CPU seconds of the timed part so far; it has begun."""
         return self.cpu_s if self.cpu_s is not None else _cpu_s() - self._started_cpu_s
 
     @property
     def received_bytes(self) -> int:
-        """Bytes received so far; a body that is fetched again counts from where it began."""
+        """Bytes received so far; a body that is fetched again counts once."""
         return max(0, self._received_bytes)
 
     def count_bytes(self, count: int) -> None:
-        """Add to the received bytes (negative: taken back before a retry); raises when stopped."""
+        """Add to the received bytes (negative before a retry); raises when stopped."""
         with self._lock:
             self._received_bytes += count
         self.raise_if_stopped()
 
     def count_request(self, *, is_retry: bool) -> None:
-        """Count a request that is about to be sent, again for the same bytes if `is_retry`; raises
-        when stopped."""
-        # Raising here ends retries too, so that a stopped operation puts no further load on S3.
+        """Count a request before it is sent; raises when stopped."""
+        # This ends retries too, so that a stopped operation puts no more load on S3.
         self.raise_if_stopped()
         with self._lock:
             self.requests += 1
@@ -87,7 +84,7 @@ class Measurement:
                 self.first_byte_s = time.perf_counter() - self._started_s
 
     def stop(self, error: Exception) -> None:
-        """Let the operation end with `error`, at once where it can be interrupted."""
+        """End the operation with `error`, at once where it can be interrupted."""
         with self._lock:
             self._stop = self._stop or error
             interrupts = list(self._interrupts)
@@ -108,12 +105,12 @@ class Measurement:
                 self._interrupts.remove(interrupt)
 
     def wait(self, seconds: float) -> None:
-        """Sleep; raises when stopped, as soon as that happens."""
+        """Sleep; raises as soon as it is stopped."""
         self._stopped.wait(seconds)
         self.raise_if_stopped()
 
     def raise_if_stopped(self) -> None:
-        """Raise the error given to `stop`, if it was called."""
+        """Raise the error of `stop`, if it was called."""
         if self._stop is not None:
             raise self._stop
 

@@ -1,5 +1,4 @@
-"""One object that is being read, in as many requests as it takes: all answers must be of one and
-the same object."""
+"""One object that is read in one or more requests, whose answers must all be of the same object."""
 
 import threading
 from dataclasses import dataclass, field
@@ -11,10 +10,9 @@ from common.measurement import Measurement
 
 @dataclass
 class ObjectRead:
-    """An object, and the measurement that its requests and bytes are counted in.
+    """An object, and the measurement that counts its requests and bytes.
 
-    `s3` is boto3's client. `etag` and `size_bytes` are those of the first good answer, or of a
-    listing before it.
+    `s3` is boto3's client. `etag` and `size_bytes` are from the first good answer, or a listing.
     """
 
     s3: Any
@@ -26,11 +24,9 @@ class ObjectRead:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note_answer(self, etag: str | None, object_bytes: int | None, *, is_body: bool) -> None:
-        """Keep ETag and size of the object from the first good answer, and the time of the first
-        with a body.
+        """Keep ETag and size from the first good answer, and the time of the first with a body.
 
-        Raises ObjectChanged when an ETag is another than the first: the parts of one file must be
-        of one object.
+        Raises ObjectChanged if the ETag differs: the parts of a file must be of one object.
         """
         if is_body:
             self.measurement.note_first_byte()
@@ -39,7 +35,7 @@ class ObjectRead:
                 self.etag = etag
             if self.size_bytes is None:
                 self.size_bytes = object_bytes
-            # of several objects, a listing has announced the sum
+            # a listing of several objects has announced their sum
             if self.measurement.announced_bytes is None:
                 self.measurement.announced_bytes = object_bytes
             changed = etag is not None and etag != self.etag

@@ -1,4 +1,4 @@
-"""How a timed operation went, as its record says it."""
+"""The result of a timed operation, for its record."""
 
 import time
 from dataclasses import dataclass
@@ -10,9 +10,8 @@ from common.measurement import Measurement
 class Outcome:
     """Epoch ms of the start, seconds taken, bytes received, and the error, if any.
 
-    Then what it took: seconds to the first answer with a body (None: unknown), CPU seconds of this
-    process, requests sent for the same bytes again (None: unknown), and all requests (None:
-    unknown).
+    Then the seconds to the first answer with a body, the CPU seconds of this process, the retries,
+    and all requests. None means unknown.
     """
 
     started_at_ms: int
@@ -28,7 +27,7 @@ class Outcome:
     def of(
         cls, measurement: Measurement, received_bytes: int, error: Exception | None
     ) -> "Outcome":
-        """Return what was measured, until now where it still runs."""
+        """Return the measured values, up to now if the operation still runs."""
         if measurement.started_at_ms is None:
             return cls.not_started(error or RuntimeError("no time was measured"))
         return cls(
@@ -44,8 +43,7 @@ class Outcome:
 
     @property
     def finished_at_ms(self) -> int:
-        """Epoch ms of the end, from start and duration, so that overlaps of records fit their
-        durations."""
+        """Epoch ms of the end, derived from the duration so that overlaps fit durations."""
         return self.started_at_ms + round(self.elapsed_s * 1000)
 
     @staticmethod

@@ -1,6 +1,6 @@
-"""The record: one JSON object on one line of the log, which the saved queries read.
+"""The record: one JSON object on one line of the log, for the saved queries.
 
-`functions/agreed/record.json` has the keys, for the tests of both languages.
+`functions/agreed/record.json` has its keys, for the tests of both languages.
 """
 
 import json
@@ -16,8 +16,8 @@ from common.sqs_event import Message
 from common.work_order import WorkOrder
 
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
-# Text stays as it is, so that a query can filter on a tag with an accent as the user typed it. One
-# encoder for all values: json.dumps would make one for each.
+# Text stays as it is, so that a query can filter on a tag with an accent. One encoder for all
+# values: json.dumps would make one for each.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -33,11 +33,11 @@ def build_record(
     outcome: Outcome,
     own_keys: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the record of one message, its keys in the order in which they are written.
+    """Return the record of one message, with its keys in their written order.
 
-    `time_key` is the experiment's name for the seconds taken, `own_keys` what it says besides the
-    common keys. `labels` and `order` are None when they couldn't be read; their keys are null then.
-    A failed outcome has no `time_key`, so that no query can take it for a measurement.
+    `time_key` is the experiment's key for the seconds taken, `own_keys` are its other keys. If
+    `labels` or `order` couldn't be read, they are None and their keys null. A failed outcome has no
+    `time_key`, so that no query can take it for a measurement.
     """
     record: dict[str, Any] = {"concurrency_limit": labels.concurrency_limit if labels else None}
     if outcome.error is None:
@@ -68,8 +68,7 @@ def build_record(
 
 
 def format_record(record: dict[str, Any]) -> str:
-    """Return the record as one line without its line break, with `": "` and `", "` as the
-    separators.
+    """Return the record as one line without its line break, separated by `": "` and `", "`.
 
     Raises ValueError for a number that isn't finite.
     """
@@ -90,17 +89,15 @@ def _format_value(value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"a record holds only finite numbers, not {value}")
-        # Never 1e-05, which the `[\d.]+` of the published regular expression can't read. 9 digits:
-        # the clock ticks in nanoseconds.
+        # 9 digits, since the clock counts nanoseconds, and never 1e-05, which the `[\d.]+` of the
+        # published regular expression can't read.
         return f"{value:.9f}"
     return _encode(value)
 
 
 def _one_line(text: str) -> str:
-    """Put a foreign message on one line of printable characters, cut to the longest length
-    allowed."""
-    text = "".join(
-        character if character.isprintable() else "?" for character in " ".join(text.split())
-    )
+    """Put a foreign message on one line of printable characters, and cut it if it is too long."""
+    words = " ".join(text.split())
+    text = "".join(character if character.isprintable() else "?" for character in words)
     longest = LONGEST_ERROR_MESSAGE_CHARACTERS
     return text if len(text) <= longest else text[: longest - 3] + "..."

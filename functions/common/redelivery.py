@@ -1,10 +1,9 @@
-"""Lets a failed message come back after seconds instead of after the queue's visibility timeout.
+"""Lets a failed message come back after seconds instead of the queue's visibility timeout.
 
-That timeout is 6 x the function's, 360 s. It can't be shorter for all: AWS asks for it so that
-messages which Lambda holds back while the function is throttled don't appear again meanwhile
-(Lambda guide, "Understanding SQS retries"). Five failed downloads of one message would cost a cell
-half an hour, though. SQS lets a consumer shorten the timeout of the one message that it holds (SQS
-guide, ChangeMessageVisibility), and that is what happens here.
+That timeout is six times the function's, 360 s. AWS requires it, so that messages that Lambda holds
+back while the function is throttled don't appear again (Lambda guide, "Understanding SQS retries").
+But five failed downloads of one message would then cost a cell half an hour. So the function
+shortens the timeout of the message that it holds (SQS guide, ChangeMessageVisibility).
 """
 
 import re
@@ -12,35 +11,32 @@ import sys
 
 from common.sqs_event import Message
 
-# To connect, and again to be answered; there is one try.
+# For connecting, and again for the answer. There is one attempt.
 CALL_TIMEOUT_S = 1
-# What a slow call may take of the invocation.
+# The longest that a call takes.
 CALL_S = 2.0
 _QUEUE_ARN = re.compile(r"arn:[a-z0-9-]+:sqs:([a-z0-9-]+):([0-9]{12}):([A-Za-z0-9_-]{1,80})")
 
 
 def delay_s(attempt: int) -> int:
-    """Return the seconds until a message that failed at this attempt (1 is the first) comes back:
-    2, 4, 8, 16, 32."""
+    """Return the seconds until a message comes back after an attempt (from 1): 2, 4, 8, 16, 32."""
     return 2 ** min(attempt, 5)
 
 
 def hasten(message: Message, remaining_s: float) -> None:
-    """Set the timeout of a message whose record has been written; `remaining_s` is what the
-    invocation has left.
+    """Shorten the timeout of a message whose record has been written.
 
-    Never raises, and changes nothing where it can't be done: the message then comes back after the
-    queue's timeout. What went wrong is a plain line on stderr, which no query takes for a record.
+    `remaining_s` is the time left in the invocation. It never raises: if the call fails, the
+    message comes back after the queue's timeout, and a plain line on stderr, which no query takes
+    for a record, has the error.
     """
     queue = _QUEUE_ARN.fullmatch(message.queue_arn or "")
     if queue is None or message.receipt_handle is None or remaining_s < CALL_S:
         return
     try:
         _change_visibility(*queue.groups(), message.receipt_handle, delay_s(message.attempt))
-    except (
-        Exception
-    ) as error:  # whatever it is, the operation has its record and the message its way back
-        # JSON in it could pass for a record
+    except Exception as error:  # the operation has its record, and the message comes back later
+        # JSON could pass for a record
         reason = f"{type(error).__name__}: {error}".partition("{")[0]
         late = f"message {message.message_id} comes back only after the queue's visibility timeout"
         print(f"{late}: {reason!a:.200}", file=sys.stderr)

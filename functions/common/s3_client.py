@@ -6,27 +6,25 @@ from typing import Any
 from common.environment import SettingsError
 
 CONNECT_TIMEOUT_S = 5
-# The longest silence on a connection. Below the 60 s of the function (boto3's default is exactly 60
-# s), and far above any pause seen while the network allowance of a function is used up.
+# The longest silence on a connection: below the function's 60 s (which is boto3's default), and far
+# above any pause seen when a function has used up its network allowance.
 READ_TIMEOUT_S = 15
 RETRY_MODE = "standard"
 PAYER_HEADER, PAYER = "x-amz-request-payer", "requester"
-# Tries of one request, the first included. Standard mode waits at most 1, 2 and 4 s between four
-# tries, so a request that S3 throttles every time ends well below the function's 60 s and becomes a
-# record.
+# Attempts at one request, the first included. Standard mode waits at most 1, 2 and 4 s between
+# four attempts: a request that S3 always throttles ends well below the function's 60 s.
 ATTEMPTS = 4
 
 
 def build_client(
     region: str, connections: int = 10, *, requester_pays: bool = False, **options: Any
 ) -> Any:
-    """Return boto3's S3 client; raises SettingsError when region or AWS_ENDPOINT_URL can't be used.
+    """Return boto3's S3 client; raises SettingsError if region or AWS_ENDPOINT_URL is unusable.
 
-    `connections` is the size of its pool, by default boto3's own: more at once are opened, and
-    closed after one use. `requester_pays` accepts the charges of a bucket whose owner doesn't pay
-    for requests. `options` are further ones of botocore's Config. The addressing style is left
-    alone: boto3 uses virtual-hosted names on AWS and paths for an endpoint that is an IP address,
-    so a local run needs no setting of its own.
+    `connections` is the size of the pool, by default boto3's: further connections are closed after
+    one use. `requester_pays` accepts the charges of a bucket whose owner doesn't pay for requests.
+    `options` are further options of botocore's Config. boto3 chooses the addressing style:
+    virtual-hosted names on AWS, paths for the IP address of a local run.
     """
     import boto3  # a fifth of a CPU second, which a function that reads a mount doesn't pay
     import botocore.exceptions
@@ -51,16 +49,15 @@ def build_client(
 
 
 def _pay(params: dict[str, Any], **_: Any) -> None:
-    """Say in a request that its sender pays (S3 User Guide, "Downloading objects from Requester
-    Pays buckets")."""
+    """Accept a request's charges (S3 User Guide, "Downloading objects from Requester Pays
+    buckets")."""
     params["headers"][PAYER_HEADER] = PAYER
 
 
 def sdk_of(package: str = "botocore") -> str | None:
-    """Return an SDK's name and version, such as `botocore 1.43.106`; None before a client has
-    imported it.
+    """Return an SDK's name and version, such as `botocore 1.43.106`; None before its import.
 
-    How it retries depends on the version (`functions/agreed/retries.json`).
+    Its retries depend on the version (`functions/agreed/retries.json`).
     """
     version = getattr(sys.modules.get(package), "__version__", None)
     return f"{package} {version}" if version else None

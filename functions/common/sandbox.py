@@ -1,5 +1,4 @@
-"""What every function of an experiment does with an SQS event: for each message one timed operation
-and one record."""
+"""Handles an SQS event for every experiment: one timed operation and one record a message."""
 
 import os
 import time
@@ -17,8 +16,10 @@ from common.work_order import WorkOrder
 
 
 class Operation(Protocol):
-    """The operation of one experiment, made once per sandbox. `time_key` is the record's name for
-    the seconds taken."""
+    """The operation of one experiment, made once per sandbox.
+
+    `time_key` is the record's key for the seconds taken.
+    """
 
     time_key: str
     settings: Labels | None  # None until `prepare` has read them
@@ -30,16 +31,13 @@ class Operation(Protocol):
         """Parse the body of a message. Raises WorkOrderError."""
 
     def run(self, order: WorkOrder, deadline_s: float) -> Outcome:
-        """Do what the order says, from its start_at_ms on and until `deadline_s`, a time of
-        `time.monotonic()`.
+        """Do what the order says, from its start_at_ms until `deadline_s` (`time.monotonic()`).
 
-        Raises Failure or OSError when it fails before the timed part begins; any later failure is
-        in the outcome.
+        Raises Failure or OSError before the timed part begins; later failures are in the outcome.
         """
 
     def own_keys(self, order: WorkOrder | None, outcome: Outcome) -> dict[str, Any]:
-        """Return what a record of this experiment says besides the common keys; `order` is None
-        where it is none."""
+        """Return the keys besides the common ones; `order` is None if it couldn't be read."""
 
 
 class Sandbox:
@@ -51,17 +49,15 @@ class Sandbox:
         self._settings_error: str | None = None
         self._is_cold = True
         try:
-            # A wrong environment must not break the import: then no message would leave a record.
+            # If a wrong environment broke the import, no message would leave a record.
             operation.prepare(os.environ)
         except SettingsError as error:
             self._settings_error = str(error)
 
     def handle(self, event: Any, context: Any) -> dict[str, list[dict[str, str]]]:
-        """Process the messages of one SQS event and return the failed ones, which SQS then delivers
-        again.
+        """Process the messages of an SQS event and return the failed ones, which SQS redelivers.
 
-        Every message leaves one record, ok or error. Raises EventError when the event isn't one of
-        SQS.
+        Every message leaves one record, ok or error. Raises EventError for any other event.
         """
         failed = []
         for message in read_messages(event):
@@ -69,12 +65,12 @@ class Sandbox:
             write_record(record)
             if record["status"] == "error":
                 failed.append(message)
-        for message in failed:  # after every record: what is told to SQS must not delay or lose one
+        for message in failed:  # after every record: calls of SQS must not delay or lose one
             hasten(message, context.get_remaining_time_in_millis() / 1000)
         return {"batchItemFailures": [{"itemIdentifier": message.message_id} for message in failed]}
 
     def _process(self, message: Message, context: Any) -> dict[str, Any]:
-        """Return the record of one message; only KeyboardInterrupt and SystemExit pass through."""
+        """Return the record of one message; raises only KeyboardInterrupt and SystemExit."""
         deadline_s = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - MARGIN_S
         order = None
         try:

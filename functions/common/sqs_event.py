@@ -6,17 +6,14 @@ from typing import Any
 
 
 class EventError(ValueError):
-    """The event isn't one of SQS: there is no message to answer for, so the whole invocation
-    fails."""
+    """The event isn't one of SQS: without a message to answer, the whole invocation fails."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its id, its body as sent, and how many times it has been received (1 = first
-    attempt).
+    """One message: its id, its body as sent, and how often it was received (1: first attempt).
 
-    `receipt_handle` and `queue_arn` say what to tell SQS about it; None where the event leaves them
-    out.
+    `receipt_handle` and `queue_arn` are for calls of SQS; None if the event leaves them out.
     """
 
     message_id: str
@@ -29,8 +26,8 @@ class Message:
 def read_messages(event: Any) -> list[Message]:
     """Return the messages of an SQS event.
 
-    Raises EventError for every other event, a direct test invoke included. Returning something
-    instead would look like success, and without a message id there's nothing to report as failed.
+    Raises EventError for any other event, even a test invocation: any answer would look like
+    success, and without a message id there is nothing to report as failed.
     """
     records = event.get("Records") if isinstance(event, dict) else None
     if not isinstance(records, list) or not records:

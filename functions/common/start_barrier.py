@@ -1,4 +1,4 @@
-"""Holds a download back until a common start, so that many functions begin at once."""
+"""Waits for a common start, so that many functions begin at once."""
 
 import time
 
@@ -8,9 +8,8 @@ from common.failures import StartTooLate
 def wait_until(start_at_ms: int | None, deadline_s: float) -> None:
     """Sleep until the epoch time `start_at_ms`; return at once when it is None or past.
 
-    A function that arrives late starts late: its record's started_at_ms shows it. Raises
-    StartTooLate, without waiting, when the start lies after `deadline_s` (a time of
-    `time.monotonic()`).
+    A function that arrives late starts late, as its started_at_ms shows. Raises StartTooLate
+    without waiting if the start is after `deadline_s` (`time.monotonic()`).
     """
     if start_at_ms is None:
         return

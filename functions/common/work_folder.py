@@ -1,9 +1,8 @@
 """A folder in /tmp for one operation, which doesn't outlive its process.
 
-Lambda keeps /tmp when it kills a sandbox for its memory or its time, and starts the next one with
-what is left there: the disk would be full for every later operation. So each folder is locked as
-long as its process lives, and what nobody locks is removed at the start.
-functions/transfer/internal/tempfile has a file without a name instead.
+Lambda keeps /tmp when it kills a sandbox for its memory or time: the disk would be full for every
+later operation. So each process locks its folders, and the next one removes unlocked folders when
+it starts. functions/transfer/internal/tempfile uses a file without a name instead.
 """
 
 import fcntl
@@ -17,24 +16,23 @@ _is_clean = False
 
 
 class WorkFolder:
-    """An empty folder, `path`. Raises OSError when there is no room for one."""
+    """An empty folder, `path`. Raises OSError if there is no room for it."""
 
     def __init__(self) -> None:
         _remove_abandoned()
-        # Nobody takes it for an abandoned one before it is locked.
+        # Under this name it can't be removed as abandoned before it is locked.
         draft = Path(tempfile.mkdtemp(prefix=f".{_PREFIX}"))
         self._lock = os.open(draft, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
         self.path = draft.rename(draft.with_name(draft.name[1:]))
 
     def empty(self) -> None:
-        """Remove the folder with what is in it; safe to repeat, in any thread."""
-        # Errors are left out on purpose: the folder may be gone already, and no measurement fails
-        # over its waste.
+        """Remove the folder and its content; safe to repeat, in any thread."""
+        # Errors are ignored: the folder may be gone, and leftovers fail no measurement.
         shutil.rmtree(self.path, ignore_errors=True)
 
     def close(self) -> None:
-        """Remove the folder and give up its lock; once."""
+        """Remove the folder and release its lock; once."""
         self.empty()
         os.close(self._lock)
 

@@ -1,5 +1,7 @@
-"""A work order: the JSON body of one message, parsed strictly. An experiment adds its own keys to
-the common ones."""
+"""A work order: the JSON body of one message, parsed strictly.
+
+An experiment adds its own keys to the common ones.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -8,21 +10,22 @@ from typing import Any, TypeVar
 
 from common.failures import Failure
 
-# 2^53 - 1: above it a JSON reader that holds numbers as doubles (Logs Insights, browsers) would
-# change the value.
+# 2^53 - 1: JSON readers that use doubles (Logs Insights, browsers) would change larger values.
 LARGEST_INTEGER = 2**53 - 1
 LONGEST_NAME_CHARACTERS = 256
 
 
 class WorkOrderError(Failure):
-    """The body isn't a work order; the message is one line naming the key, the rule and what was
-    there."""
+    """The body isn't a work order. The message is one line with key, rule and value."""
 
 
 @dataclass(frozen=True)
 class WorkOrder:
-    """What every work order says. `start_at_ms` (epoch ms) holds the timed part back until then;
-    None: at once. `round` is the round of the sweep in which it was sent, from 1; 0: in none."""
+    """The common keys of work orders.
+
+    `start_at_ms` (epoch ms) delays the timed part; None: no delay. `round` is the round of the
+    sweep, from 1; 0: none.
+    """
 
     run_id: str
     cell: str
@@ -32,17 +35,15 @@ class WorkOrder:
 
 
 Order = TypeVar("Order", bound=WorkOrder)
-# Takes a key and its value and returns what the order holds; raises WorkOrderError.
+# Takes a key and its JSON value and returns the order's value; raises WorkOrderError.
 Parser = Callable[[str, Any], Any]
 
 
 def parse_work_order(body: str, make: type[Order], own: Mapping[str, Parser]) -> Order:
-    """Parse the body of a message into `make`, a dataclass whose fields are the common keys and
-    those of `own`.
+    """Parse the body of a message into `make`, a dataclass with the common keys and those of `own`.
 
-    A field without a default is a key that must be there. Raises WorkOrderError for anything but
-    one JSON object with exactly the known keys: an unknown key is refused, because a parameter that
-    is ignored would be measured as something that it isn't.
+    Fields without a default are required keys. Raises WorkOrderError for anything but one JSON
+    object with known keys: an ignored parameter would falsify a measurement.
     """
     parsers = _COMMON | own
     values = _parse_object(body)
@@ -64,7 +65,7 @@ def _parse_object(body: str) -> dict[str, Any]:
     try:
         values = json.loads(body, object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
-        # Also an integer of more than 4,300 digits, or nesting deeper than the interpreter's stack.
+        # also for an integer of more than 4,300 digits, or nesting deeper than the stack
         raise WorkOrderError(f"the message body isn't JSON: {quote(str(error))}") from None
     if not isinstance(values, dict):
         raise WorkOrderError(f"the message body must be a JSON object, not {quote(values)}")
@@ -112,8 +113,7 @@ def flag(key: str, value: Any) -> int:
 
 
 def quote(value: Any) -> str:
-    """Show a foreign value on one line: ascii() escapes every line break and every unprintable
-    character."""
+    """Show a foreign value on one line: ascii() escapes line breaks and unprintable characters."""
     shown = ascii(value)
     return shown if len(shown) <= 60 else shown[:57] + "..."
 

@@ -1,11 +1,10 @@
-"""The method `crt`: the AWS Common Runtime's S3 client, a C program with its own threads, ranges,
-retries and TLS.
+"""The method `crt`: the S3 client of the AWS Common Runtime, in C, with its own threads and TLS.
 
 boto3 can use it (`preferred_transfer_client="crt"`), but sets neither the target throughput nor an
-endpoint without TLS; so it is asked for here by itself, with the address and the credentials that
-boto3 has. Its retries can't be chosen from Python: six tries a request, with growing random delays.
-It doesn't tell how many requests it made, but it asks for credentials to sign each of them, tries
-included, and that is counted. When the first byte came can't be known.
+endpoint without TLS. So this method calls it directly, with boto3's address and credentials. Its
+retries can't be set from Python: six attempts a request, with growing random delays. It doesn't
+report its requests, but asks for credentials to sign each attempt, and these calls are counted. The
+time of the first byte can't be known.
 """
 
 import os
@@ -25,22 +24,22 @@ from download.crt_failures import translate
 from download.settings import Settings
 from download.transfer import Transfer
 
-# The client opens as many connections as this rate needs. 3 Gbit/s is the most that AWS gives to
-# one function (of 10,240 MB, with the quota "Network bandwidth per execution environment"); the
-# client's own guess is 10, for a server.
+# The client opens as many connections as this rate needs. AWS gives one function at most 3 Gbit/s
+# (10,240 MB, quota "Network bandwidth per execution environment"). The client's default is 10, for
+# a server.
 TARGET_GBPS = 3.0
 
 
 class CrtS3:
-    """The runtime's client, and the one request that it is used for."""
+    """The runtime's client for one object."""
 
     def __init__(self, settings: Settings, awscrt: Any) -> None:
-        """Raises SettingsError when region or AWS_ENDPOINT_URL can't be used."""
+        """Raises SettingsError if region or AWS_ENDPOINT_URL is unusable."""
         self._awscrt = awscrt
         self._on_request: Callable[[], None] = lambda: None
         self._host, self._path, is_tls = _address(settings)
         payer = [(s3_client.PAYER_HEADER, s3_client.PAYER)] if settings.requester_pays else []
-        # Without the length the client takes the request for one with a body.
+        # Without the length the client expects a request body.
         self._fields = [("host", self._host), ("content-length", "0"), *payer]
         self._credentials = botocore.session.get_session().get_credentials()
         event_loops = awscrt.io.EventLoopGroup()
@@ -60,8 +59,7 @@ class CrtS3:
     def request(self, path: str, on_request: Callable[[], None], **callbacks: Any) -> Any:
         """Begin to download the object into the file at `path`; returns the runtime's request.
 
-        `on_request` is called before each HTTP request and each try of one, from the runtime's
-        threads.
+        The runtime's threads call `on_request` before each attempt at an HTTP request.
         """
         self._on_request = on_request
         headers = self._awscrt.http.HttpHeaders(self._fields)
@@ -73,7 +71,7 @@ class CrtS3:
         )
 
     def check_credentials(self) -> None:
-        """Raise NoCredentials where there are none: the runtime would hide it."""
+        """Raise NoCredentials if there are none: the runtime would hide that."""
         if self._credentials is None:
             raise NoCredentials("boto3 finds no credentials: give the function a role, or set them")
 
@@ -89,11 +87,11 @@ class CrtS3:
 
 
 def _address(settings: Settings) -> tuple[str, str, bool]:
-    """Return the object's host and path as boto3 asks for them, and whether the host speaks TLS."""
+    """Return the object's host and path as boto3 builds them, and whether to use TLS."""
     client = s3_client.build_client(settings.region, signature_version=UNSIGNED)
     endpoint = urlsplit(client.meta.endpoint_url)
-    # A presigned URL tells how the bucket is named and the key is encoded, but its host may be
-    # another region's.
+    # A presigned URL shows where the bucket is and how the key is encoded, but its host may be in
+    # another region.
     place = {"Bucket": settings.bucket, "Key": settings.key}
     example = urlsplit(client.generate_presigned_url("get_object", Params=place))
     is_in_host = example.netloc.startswith(f"{settings.bucket}.")
@@ -102,7 +100,7 @@ def _address(settings: Settings) -> tuple[str, str, bool]:
 
 
 def build_client(settings: Settings) -> CrtS3:
-    """Return the client; raises SettingsError, also when awscrt isn't there."""
+    """Return the client; raises SettingsError, also if awscrt is missing."""
     try:
         import awscrt.auth
         import awscrt.http
@@ -119,7 +117,7 @@ def build_client(settings: Settings) -> CrtS3:
 def fetch(transfer: Transfer) -> int:
     """Download the object into the sink's file and return the size of the file on disk in bytes.
 
-    Timed are the request and all that the runtime does for it, until the file is complete.
+    Timed is everything from the request until the file is complete.
     """
     transfer.s3.check_credentials()
     with transfer.timed():
@@ -128,8 +126,7 @@ def fetch(transfer: Transfer) -> int:
 
 
 class _Download:
-    """One request under way. The runtime calls back from a thread of its own, where nothing may
-    raise."""
+    """One running download. The runtime's thread calls back, where nothing may raise."""
 
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
@@ -139,7 +136,7 @@ class _Download:
     def run(self) -> None:
         transfer = self._transfer
         transfer.raise_if_stopped()
-        transfer.retries = None  # until it is known
+        transfer.retries = None  # not known yet
         request = transfer.s3.request(
             str(transfer.sink.path),
             on_request=self._before_request,
@@ -155,8 +152,8 @@ class _Download:
                 raise self._error
             transfer.retries = transfer.requests - _requests_without_retry(transfer)
         except BaseException:
-            # Until the first answer tells the size there is one range to ask for; after it, nobody
-            # knows how many were.
+            # Before the first answer with the size there is only one range to request. Later the
+            # number of requested ranges is unknown.
             if transfer.announced_bytes is None:
                 transfer.retries = max(0, transfer.requests - 1)
             raise
@@ -168,14 +165,11 @@ class _Download:
         if status_code >= 300:
             return
         by_name = {name.lower(): value for name, value in headers}
-        size = by_name.get("content-range", "").rpartition("/")[2] or by_name.get(
-            "content-length", ""
-        )
-        # The runtime tells of an answer only once the whole range is there, so when its first byte
-        # came is unknown.
-        self._keep(
-            lambda: self._transfer.object.note_answer(by_name.get("etag"), int(size), is_body=False)
-        )
+        size = by_name.get("content-range", "").rpartition("/")[2]
+        size = size or by_name.get("content-length", "")
+        etag, note_answer = by_name.get("etag"), self._transfer.object.note_answer
+        # is_body: the runtime reports an answer only with its whole range, not its first byte.
+        self._keep(lambda: note_answer(etag, int(size), is_body=False))
 
     def _on_progress(self, progress: int, **_: Any) -> None:
         self._keep(lambda: self._transfer.count_bytes(progress))
@@ -195,7 +189,6 @@ class _Download:
 
 
 def _requests_without_retry(transfer: Transfer) -> int:
-    """Return how many requests the object takes: one a range, and for an empty one a second without
-    a range."""
+    """Return the requests for the object: one a range, and a second one for an empty object."""
     part_bytes = transfer.settings.range_part_mb * 2**20
     return max(1, -(-transfer.announced_bytes // part_bytes)) + (transfer.announced_bytes == 0)

@@ -1,4 +1,4 @@
-"""What the AWS Common Runtime reports, as failures of our own vocabulary."""
+"""Translates the errors of the AWS Common Runtime into failures."""
 
 import errno
 from typing import Any
@@ -14,7 +14,7 @@ from common.failures import (
     ReadTimeout,
 )
 
-# By the beginning of the runtime's name for the error; the first that fits.
+# Beginnings of the runtime's error names. The first match counts.
 _BY_NAME: tuple[tuple[type[Failure], tuple[str, ...]], ...] = (
     (ObjectChanged, ("AWS_ERROR_S3_OBJECT_MODIFIED",)),
     (ChecksumMismatch, ("AWS_ERROR_S3_RESPONSE_CHECKSUM_MISMATCH",)),
@@ -35,8 +35,7 @@ _BY_NAME: tuple[tuple[type[Failure], tuple[str, ...]], ...] = (
     (NoCredentials, ("AWS_AUTH_",)),
     (ConnectionCut, ("AWS_IO_", "AWS_ERROR_HTTP_", "AWS_ERROR_S3_INCORRECT_CONTENT_LENGTH")),
 )
-# Answers that the runtime tells of without their status: those that it tried again, and one that
-# isn't for its range.
+# Answers that the runtime reports without their status: retried ones, and one for another range.
 _ANSWERS: dict[str, tuple[int, str, str]] = {
     "AWS_ERROR_S3_SLOW_DOWN": (503, "SlowDown", ""),
     "AWS_ERROR_S3_INTERNAL_ERROR": (500, "InternalError", "S3 gave this answer to every attempt"),
@@ -49,17 +48,15 @@ _ANSWERS: dict[str, tuple[int, str, str]] = {
 
 
 def translate(error: Exception, details: dict[str, Any]) -> Exception:
-    """Return the failure that says the same as `error`, the runtime's; the error itself when there
-    is none.
+    """Return the failure for an error of the runtime; the error itself if there is none.
 
-    `details` are the other things that it tells when a request is done.
+    `details` are the runtime's other results of the request.
     """
     status = getattr(error, "status_code", None)
     if status is not None and status >= 300:
         body = getattr(error, "body", None) or details.get("error_body") or b""
-        return AnswerError.from_body(
-            getattr(error, "operation_name", None) or "GetObject", status, body
-        )
+        operation = getattr(error, "operation_name", None) or "GetObject"
+        return AnswerError.from_body(operation, status, body)
     name = getattr(error, "name", "")
     if name in _ANSWERS:
         return AnswerError("GetObject", *_ANSWERS[name])
@@ -67,5 +64,5 @@ def translate(error: Exception, details: dict[str, Any]) -> Exception:
         return OSError(errno.ENOSPC, str(error))
     for failure, beginnings in _BY_NAME:
         if name.startswith(beginnings):
-            return failure(str(error))  # which begins with the name
+            return failure(str(error))  # begins with the name
     return error

@@ -19,9 +19,8 @@ from common.work_order import (
 class DownloadOrder(WorkOrder):
     """One download to do.
 
-    `object_bytes` and `object_etag` are the size and the ETag that the object must have, `checksum`
-    the SHA-256 of its bytes in hexadecimal digits. They are None when the order leaves them out.
-    `warm_up` 1 marks a download that no figure counts.
+    The object must have the size `object_bytes`, the ETag `object_etag` and the SHA-256 `checksum`
+    (hexadecimal), unless these are None. `warm_up` 1 marks a download that no figure counts.
     """
 
     object_bytes: int | None = None

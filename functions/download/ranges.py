@@ -1,9 +1,7 @@
-"""The method `ranges`: several connections, each fetching one range after the other, straight into
-its place.
+"""The method `ranges`: several connections fetch ranges straight into their places.
 
-The first range tells size and ETag; all others are asked for with If-Match, so that an object
-replaced in between is an error. There is no HEAD: the other connections begin with the head of the
-first answer.
+The first answer has the size and ETag, so no HEAD is needed, and the other connections begin with
+its header. Their requests have If-Match: an object that is replaced in between is an error.
 """
 
 import itertools
@@ -30,8 +28,8 @@ def build_client(settings: Settings) -> Any:
 def fetch(transfer: Transfer) -> int:
     """Download the object into the sink and return the bytes received.
 
-    Timed are connecting, where no connections are left of an earlier message, all requests, all
-    bytes into the sink, and the start and end of the threads.
+    Timed are connecting (unless an earlier message left connections), all requests, all bytes into
+    the sink, and the start and end of the threads.
     """
     with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
         _Ranges(transfer).run()
@@ -39,14 +37,13 @@ def fetch(transfer: Transfer) -> int:
 
 
 class _Ranges:
-    """One download: the thread that calls `run` fetches the first range and shares the others with
-    its helpers."""
+    """One download: the caller of `run` fetches the first range, and with helpers the others."""
 
     def __init__(self, transfer: Transfer) -> None:
         self._transfer = transfer
         self._part_bytes = transfer.settings.range_part_mb * 2**20
         self._size = 0
-        self._parts: Iterator[int] = itertools.count(1)  # next() of it is atomic
+        self._parts: Iterator[int] = itertools.count(1)  # its next() is atomic
         self._helpers: list[threading.Thread] = []
         self._error: BaseException | None = None
 
@@ -68,7 +65,7 @@ class _Ranges:
         except ClientError as error:
             if not is_beyond_the_end(error) or self._size:
                 raise
-            # An empty object has no first byte to ask for.
+            # An empty object has no range.
             fetch_span(self._transfer.object, Span(), slot, self._transfer.sink.prepare)
 
     def _begin_others(self, size: int) -> None:
@@ -83,20 +80,19 @@ class _Ranges:
     def _help(self) -> None:
         try:
             self._fetch_others()
-        except BaseException as error:  # handed over to the thread that joins
+        except BaseException as error:  # raised by the thread that joins
             self._fail(error)
 
     def _fetch_others(self) -> None:
         slot = self._transfer.sink.slot()
         while (first := next(self._parts) * self._part_bytes) < self._size:
-            fetch_span(
-                self._transfer.object, Span(first, min(first + self._part_bytes, self._size)), slot
-            )
+            end = min(first + self._part_bytes, self._size)
+            fetch_span(self._transfer.object, Span(first, end), slot)
 
     def _fail(self, error: BaseException) -> None:
-        """Keep the first error and end what the other threads do."""
+        """Keep the first error and stop the other threads."""
         if self._error is None:
             self._error = error
-        self._transfer.stop(
-            error if isinstance(error, Exception) else RuntimeError(type(error).__name__)
-        )
+        if not isinstance(error, Exception):
+            error = RuntimeError(type(error).__name__)
+        self._transfer.stop(error)

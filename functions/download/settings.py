@@ -9,11 +9,11 @@ from download.methods import METHODS
 
 @dataclass(frozen=True)
 class Settings(Labels):
-    """What the environment says: the labels of the record, the object to download, and how.
+    """The settings: the labels of the record, the object to download, and how.
 
-    `ranges` fetches ranges of `range_part_mb` MiB over `range_parallel` connections; `crt` fetches
-    ranges of that size too, over as many as it chooses itself. `requester_pays` accepts the charges
-    of a bucket whose owner doesn't pay.
+    `ranges` and `crt` fetch ranges of `range_part_mb` MiB, `ranges` over `range_parallel`
+    connections, `crt` over a number of its own. `requester_pays` accepts the charges of a bucket
+    whose owner doesn't pay.
     """
 
     bucket: str
@@ -26,11 +26,10 @@ class Settings(Labels):
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from `environ`; raises SettingsError at the first missing or wrong
-    variable.
+    """Read the settings; raises SettingsError for the first missing or wrong variable.
 
-    METHOD, SINK, RANGE_PARALLEL and RANGE_PART_MB may be absent or empty: then the method is
-    `download_file`, the sink the method's default, and 8 connections fetch ranges of 16 MiB.
+    By default the method is `download_file`, the sink the method's first, and 8 connections fetch
+    ranges of 16 MiB.
     """
     method = choice(environ, "METHOD", tuple(METHODS))
     return Settings(
@@ -41,8 +40,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
         region=read_region(environ),
         sink=choice(environ, "SINK", METHODS[method], f" with METHOD={method}"),
         range_parallel=whole_number(environ, "RANGE_PARALLEL", 1, 64, default="8"),
-        # Smaller ranges pass the request rate that one S3 prefix gives as soon as hundreds of
-        # functions ask for them.
+        # With smaller ranges, hundreds of functions would exceed the request rate of an S3 prefix.
         range_part_mb=whole_number(environ, "RANGE_PART_MB", 16, 64, default="16"),
         requester_pays=flag(environ, "REQUESTER_PAYS"),
     )

@@ -1,7 +1,6 @@
-"""The method `stream`: one GetObject, read piece by piece into one buffer that is used again and
-again.
+"""The method `stream`: one GetObject, read piece by piece into one reused buffer.
 
-It shows what one connection gives when the client costs next to nothing.
+It shows the speed of one connection when the client costs next to nothing.
 """
 
 from typing import Any
@@ -21,8 +20,8 @@ def build_client(settings: Settings) -> Any:
 def fetch(transfer: Transfer) -> int:
     """Download the object into the sink and return the bytes received.
 
-    Timed are connecting, where no connection is left of an earlier message, the request, and all
-    bytes into the sink.
+    Timed are connecting (unless an earlier message left a connection), the request, and all bytes
+    into the sink.
     """
     with observed(transfer.s3, transfer, lambda key: transfer.object), transfer.timed():
         fetch_span(transfer.object, Span(), transfer.sink.slot(), transfer.sink.prepare)

@@ -1,4 +1,4 @@
-"""The operation of the download experiment: one timed download, verified and thrown away again."""
+"""The operation of the download experiment: one timed download, verified and then deleted."""
 
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -17,13 +17,12 @@ from download.settings import Settings, read_settings
 from download.sinks import make_sink
 from download.transfer import Transfer
 
-# The AWS Common Runtime's own, which can't be set from Python: five retries (aws-c-s3,
-# s_default_max_retries).
+# The AWS Common Runtime makes five retries (aws-c-s3, s_default_max_retries), also from Python.
 CRT_ATTEMPTS = 6
 
 
 def retries_of(method: str) -> dict[str, Any]:
-    """Return a record's keys about who tries again, and how often."""
+    """Return a record's keys about retries."""
     if method == "crt":
         return {"retry_mode": "crt", "retry_attempts": CRT_ATTEMPTS, "sdk": sdk_of("awscrt")}
     return {"retry_mode": RETRY_MODE, "retry_attempts": ATTEMPTS, "sdk": sdk_of()}
@@ -51,47 +50,41 @@ class Download:
         return parse_download_order(body)
 
     def run(self, order: DownloadOrder, deadline_s: float) -> Outcome:
-        """Download the settings' object; a folder is made for it and removed in every case.
+        """Download the settings' object into a folder that is always removed.
 
-        Raises WorkOrderError, StartTooLate, PreviousDownloadRunning and DeadlineExceeded when it
-        can't begin, OSError when there's no folder; any later failure is in the outcome.
+        Raises WorkOrderError, StartTooLate, PreviousDownloadRunning or DeadlineExceeded if it can't
+        begin, and OSError without a folder. Later failures are in the outcome.
         """
         _refuse_impossible_checksum(self.settings, order)
         wait_until(order.start_at_ms, deadline_s)
         self._runner.make_way(deadline_s)
+        settings, is_hashed = self.settings, order.checksum is not None
         folder = WorkFolder()
         try:
-            sink = make_sink(
-                self.settings.sink,
-                folder.path,
-                self.settings.memory_size,
-                order.checksum is not None,
-            )
-            transfer = Transfer(self._s3, self.settings, order, sink)
+            sink = make_sink(settings.sink, folder.path, settings.memory_size, is_hashed)
+            transfer = Transfer(self._s3, settings, order, sink)
+
+            def work() -> int:
+                return _fetch_and_verify(self._method.fetch, transfer)
 
             def clean_up() -> None:
-                # In the download's thread too: one that outlived its invocation may have made its
-                # file after the removal below.
+                # Also in the download's thread: if it outlives its invocation, it may make its file
+                # after the removal below.
                 sink.close()
                 folder.empty()
 
-            return self._runner.run(
-                lambda: _fetch_and_verify(self._method.fetch, transfer),
-                clean_up,
-                transfer,
-                deadline_s,
-            )
+            return self._runner.run(work, clean_up, transfer, deadline_s)
         finally:
             folder.close()
 
     def own_keys(self, order: DownloadOrder | None, outcome: Outcome) -> dict[str, Any]:
-        """Return the record's keys that are the download's own."""
+        """Return the record's keys of downloads."""
         settings = self.settings
         unknown = dict.fromkeys(("retry_mode", "retry_attempts", "sdk"))
         return {
             "warm_up": order.warm_up if order else 0,
             "sink": settings.sink if settings else None,
-            # Null where no good answer came, or the method can't see it.
+            # null without a good answer, or if the method can't see it
             "first_byte_seconds": outcome.first_byte_s,
             "client_cpu_seconds": outcome.cpu_s,
             "retries": outcome.retries,
@@ -108,8 +101,7 @@ def _refuse_impossible_checksum(settings: Settings, order: DownloadOrder) -> Non
 
 
 def _fetch_and_verify(fetch: Callable[[Transfer], int], transfer: Transfer) -> int:
-    """Return the bytes received; compares sizes, which is free, before the checksum, outside the
-    timed part."""
+    """Return the bytes received; compares size and checksum outside the timed part."""
     received_bytes = fetch(transfer)
     order = transfer.order
     for size, source in (

@@ -1,5 +1,4 @@
-"""One download under way: what a method of downloading gets to work with, and what is observed of
-it."""
+"""One running download: what a method needs, and what is observed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +12,10 @@ from download.sinks import Sink
 
 @dataclass
 class Transfer(Measurement):
-    """The object to fetch and the sink for it.
+    """The object to fetch and its sink.
 
-    `s3` is the client that the method's own `build_client` made. A method does what a Measurement
-    asks for, and has `object.note_answer` called after each good answer.
+    `s3` is the client of the method's `build_client`. A method uses its Measurement as described
+    there, and has `object.note_answer` called after each good answer.
     """
 
     s3: Any
@@ -25,6 +24,5 @@ class Transfer(Measurement):
     sink: Sink
 
     def __post_init__(self) -> None:
-        self.object = ObjectRead(
-            self.s3, self.settings.bucket, self.settings.key, self, self.order.object_etag
-        )
+        bucket, key = self.settings.bucket, self.settings.key
+        self.object = ObjectRead(self.s3, bucket, key, self, self.order.object_etag)

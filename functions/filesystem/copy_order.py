@@ -5,8 +5,7 @@ from typing import Any
 
 from common.work_order import WorkOrder, WorkOrderError, flag, parse_work_order, quote, whole_number
 
-# The data sets, which are also the folders of the mount and, with a slash, the prefixes in the
-# bucket.
+# The data sets: the folders of the mount and, with a slash, the prefixes in the bucket.
 LARGE, SMALL = "large", "small"
 LARGE_FILE = "file.bin"
 MOST_THREADS = 256
@@ -16,11 +15,11 @@ MOST_THREADS = 256
 class CopyOrder(WorkOrder):
     """One copy of a data set to do.
 
-    `threads` read files of S3 at the same time, and `connections` is the size of the SDK's pool;
-    the defaults are as published, where the SDK's ten were in effect. A mount is copied without
-    either: the record says them all the same. `files` and `bytes` are what the data set must have,
-    None when the order leaves them out. `warm_up` 1 marks a copy that no figure counts. `proof` 1
-    copies nothing: it shows whether the function may list the data set.
+    `threads` read from S3 at once, and `connections` is the size of the SDK's pool. The defaults
+    are as published, with the SDK's ten. A mount is copied without either, though they are in the
+    record. The data set must have `files` and `bytes`, unless these are None. `warm_up` 1 marks a
+    copy that no figure counts. `proof` 1 copies nothing, and shows whether the function may list
+    the data set.
     """
 
     dataset: str

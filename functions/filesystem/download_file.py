@@ -1,5 +1,4 @@
-"""The published method of reading S3: boto3's `download_file`, one file after the other in a pool
-of threads."""
+"""The published method of reading S3: boto3's `download_file` in a pool of threads."""
 
 from typing import Any
 
@@ -10,9 +9,8 @@ from common.boto_observer import observed
 from filesystem.reading import Reading, each
 from filesystem.settings import Settings
 
-# boto3's defaults, as published: 8 MiB parts, 10 threads a file. The classic client is named
-# because "auto" would switch to the CRT client wherever awscrt happens to be installed, and that is
-# another method.
+# boto3's defaults, as published: 8 MiB parts, 10 threads a file. "auto" would switch to the CRT
+# client, which is another method, wherever awscrt is installed.
 _CONFIG = TransferConfig(preferred_transfer_client="classic")
 
 
@@ -24,8 +22,8 @@ def build_client(settings: Settings, connections: int) -> Any:
 def fetch(reading: Reading) -> None:
     """Copy the data set into the target folder.
 
-    Timed are, as published: the listing, where there are many files, and all `download_file` calls
-    until the pool has closed; of one large file the one call.
+    Timed are, as published, the listing of many files, and all `download_file` calls until the pool
+    has closed.
     """
     bucket = reading.settings.bucket
 
@@ -34,7 +32,7 @@ def fetch(reading: Reading) -> None:
         reading.s3.download_file(
             bucket, objects[path].key, str(target), Callback=reading.count_bytes, Config=_CONFIG
         )
-        # The size that S3 has said: that of what is on the disk is compared with it afterwards.
+        # S3's size, to be compared with the size on disk
         reading.sizes_bytes[path] = objects[path].size_bytes
 
     with observed(reading.s3, reading, reading.object_of), reading.timed():

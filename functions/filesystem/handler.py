@@ -1,8 +1,7 @@
-"""The Lambda function of the file system experiment: for each message one timed copy to /tmp and
-one record.
+"""The Lambda function of the file system experiment: one timed copy and one record a message.
 
-`handler` is the entry point. What is made once per sandbox (its id, the settings, the S3 client) is
-made when this module is imported, which Lambda does before the first event.
+`handler` is the entry point. Lambda imports this module before the first event, which makes what a
+sandbox needs once: its id, the settings, the S3 client.
 """
 
 from common.sandbox import Sandbox

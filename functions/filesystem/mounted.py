@@ -1,7 +1,6 @@
-"""Reads a mounted file system: copies a folder to another as `cp -r` does, but follows no link and
-trusts no file.
+"""Reads a mounted file system: copies a folder like `cp -r`, but follows no link.
 
-Everything is opened relative to its folder and never through a link, so whatever happens to the
+Everything is opened relative to its folder and never through a link. So whatever happens to the
 tree meanwhile, nothing outside of it is read and nothing outside of the target is written.
 """
 
@@ -15,26 +14,25 @@ from common.failures import NoData, ObjectChanged, SizeMismatch, UnsafePath
 from filesystem.reading import Reading
 from filesystem.settings import Settings
 
-# What is copied between two looks at the deadline.
+# Copied between two checks of the deadline.
 _CHUNK_BYTES = 8 * 2**20
-# Errors with which sendfile says that it can't do it between these two file systems (sendfile(2),
-# and macOS).
+# sendfile's errors between file systems that it doesn't support (sendfile(2), and macOS).
 _NO_SENDFILE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSOCK, errno.EOPNOTSUPP)
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# not even a pipe may hold the copy up
+# O_NONBLOCK: a pipe must not block the copy
 _SOURCE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 _TARGET = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _TO_SEED = "invoke the seeding function, which copies the data set there"
 
 
 def build_client(settings: Settings, connections: int) -> None:
-    """There is no client: the kernel reads."""
+    """Return no client: the kernel reads."""
 
 
 def fetch(reading: Reading) -> None:
     """Copy the data set's folder into the target folder.
 
-    Timed are looking at the folder, also where it holds one file, and copying, in one thread.
+    Timed are listing the folder and copying, in one thread.
     """
     folder = Path(reading.settings.mount_path) / reading.order.dataset
     with reading.timed():
@@ -45,11 +43,10 @@ def fetch(reading: Reading) -> None:
 
 
 def drop_cache(settings: Settings, dataset: str) -> None:
-    """Have the kernel forget the pages of every file of the data set, so that the next read is one
-    of the storage.
+    """Drop the data set's pages from the kernel's cache, so that the next read is from storage.
 
-    A hint (posix_fadvise(2)): only clean pages go, and names, attributes and what the file system's
-    servers have in memory stay. What is wrong with the folder is left to the copy to say.
+    This is a hint (posix_fadvise(2)): only clean pages go. Names, attributes and the caches of the
+    file system's servers stay. Errors are left to the copy.
     """
     with suppress(FileNotFoundError):
         for _, _, names, folder in os.fwalk(Path(settings.mount_path) / dataset):
@@ -60,7 +57,7 @@ def drop_cache(settings: Settings, dataset: str) -> None:
 
 @contextmanager
 def _source(folder: Path) -> Iterator[int]:
-    """Open the data set's folder; raises NoData when it, or the mount, isn't there."""
+    """Open the data set's folder; raises NoData if the folder or the mount is missing."""
     if not folder.parent.is_dir():
         raise NoData(
             f"nothing is mounted at MOUNT_PATH={folder.parent}: deploy the stack with this storage"
@@ -108,8 +105,7 @@ def _copy_folder(reading: Reading, path: str, source: int, target: int) -> None:
 
 
 def _copy_file(reading: Reading, name: str, path: str, source: int, target: int) -> None:
-    """Copy a file of one folder to another. Without context managers, which would be a tenth of a
-    small file's time."""
+    """Copy one file, without context managers: they would take a tenth of a small file's time."""
     file = os.open(name, _SOURCE, dir_fd=source)
     try:
         copy = os.open(name, _TARGET, 0o600, dir_fd=target)
@@ -122,12 +118,11 @@ def _copy_file(reading: Reading, name: str, path: str, source: int, target: int)
 
 
 def _copy_bytes(reading: Reading, path: str, source: int, target: int) -> int:
-    """Copy an open file and return its size; raises SizeMismatch or ObjectChanged when it isn't the
-    same all along.
+    """Copy an open file and return its size; raises SizeMismatch or ObjectChanged if it changes.
 
-    Over NFS the kernel asks the server for a file's size and time when it is opened, and may answer
-    from memory for some seconds (nfs(5), acregmin): a change by another client in these can show as
-    a short file only.
+    Over NFS the kernel asks the server for a file's size and time at its opening, and then may
+    answer from memory for some seconds (nfs(5), acregmin). A change by another client in that time
+    shows at most as a short file.
     """
     before = os.fstat(source)
     copied = 0
@@ -147,8 +142,8 @@ def _copy_bytes(reading: Reading, path: str, source: int, target: int) -> int:
 
 
 def _send(source: int, target: int, position: int, count: int) -> int:
-    """Copy at most `count` bytes from `position` on, in the kernel where it can, and return how
-    many; 0 at the end."""
+    """Copy at most `count` bytes from `position`, in the kernel if possible; returns how many, 0 at
+    the end."""
     try:
         return os.sendfile(target, source, position, count)
     except OSError as error:
@@ -158,8 +153,8 @@ def _send(source: int, target: int, position: int, count: int) -> int:
 
 
 def _meaning(error: OSError, path: str) -> Exception:
-    """Return what an error of the file system means for a tree that nobody should change."""
-    # ESTALE: NFS's word for a file that was removed while open
+    """Translate an error of the file system, for a tree that nobody should change."""
+    # ESTALE: on NFS, a file was removed while open
     if error.errno in (errno.ENOENT, errno.ESTALE):
         return _changed(path)
     if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.ENXIO):

@@ -1,5 +1,4 @@
-"""Which file each key of S3 becomes: always one below the target folder, and never the same one
-twice."""
+"""Maps keys of S3 to files: always below the target folder, and never two keys to one file."""
 
 from collections.abc import Iterable
 
@@ -8,11 +7,11 @@ from common.listing import ListedObject
 
 
 def by_path(objects: Iterable[ListedObject], prefix: str) -> dict[str, ListedObject]:
-    """Return the objects by the path that each gets below a folder, their keys without `prefix`.
+    """Return the objects by their path below a folder: the key without `prefix`.
 
-    S3 has no folders: `a//b`, `a/./b` and `../b` are keys like any other, and `a` may stand beside
-    `a/b`. Raises UnsafePath for a key that would leave the folder, that names none, or that falls
-    on the file of another.
+    S3 has no folders: `a//b`, `a/./b` and `../b` are keys like any other, and `a` and `a/b` may
+    both exist. Raises UnsafePath for a key that would leave the folder, names no file, or maps to
+    the file of another key.
     """
     files: dict[str, ListedObject] = {}
     for listed in objects:

@@ -1,9 +1,7 @@
-"""The faster method of reading S3: one GetObject a file, straight into its place, in threads that
-share a client.
+"""The faster method of reading S3: one GetObject a file, in threads that share a client.
 
-As many threads as the order has, but never more than its connections: each thread has one. The GET
-of a file asks for the object that was listed (If-Match), so one that is replaced in between is an
-error.
+There are as many threads as the order says, but no more than its connections: each thread uses one.
+GETs have the listed ETag in If-Match, so an object that is replaced in between is an error.
 """
 
 from collections import deque
@@ -27,9 +25,8 @@ def build_client(settings: Settings, connections: int) -> Any:
 def fetch(reading: Reading) -> None:
     """Copy the data set into the target folder.
 
-    Timed are the listing, where there are many files, connecting, where no connections are left of
-    an earlier message, all requests, all bytes into the files, and the start and end of the
-    threads.
+    Timed are the listing of many files, connecting (unless an earlier message left connections),
+    all requests, all bytes into the files, and the start and end of the threads.
     """
     order = reading.order
     with observed(reading.s3, reading, reading.object_of), reading.timed():
@@ -47,7 +44,7 @@ def fetch(reading: Reading) -> None:
 
 
 def fetch_file(read: ObjectRead, slot: FileSlot, path: Path) -> None:
-    """Fetch an object through the slot into a new file."""
+    """Fetch an object into a new file through the slot."""
     slot.target = TargetFile(path)
     try:
         fetch_span(read, Span(), slot, slot.target.prepare)

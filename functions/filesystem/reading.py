@@ -1,5 +1,4 @@
-"""One copy of a data set under way: what a method of reading gets to work with, and what is
-observed of it."""
+"""One running copy of a data set: what a method needs, and what is observed."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +22,8 @@ Item = TypeVar("Item")
 class Reading(Measurement):
     """The data set to copy, and the folder `target` for it.
 
-    `s3` is the method's client, None for a mount. A method does what a Measurement asks for, and
-    puts the size of each file that it has written into `sizes_bytes`, by its path below the folder.
+    `s3` is the method's client, None for a mount. A method uses its Measurement as described there,
+    and puts the size of each written file into `sizes_bytes`, by its path below the folder.
     """
 
     s3: Any
@@ -38,24 +37,22 @@ class Reading(Measurement):
     _by_key: dict[str, ObjectRead] = field(default_factory=dict)
 
     def object_of(self, key: str) -> ObjectRead:
-        """Return the object of the data set that has this key."""
+        """Return the data set's object with this key."""
         return self._by_key[key]
 
     def objects(self) -> dict[str, ObjectRead]:
-        """Return the objects of the data set by the path that each gets, with the folders that they
-        need made.
+        """Return the objects of the data set by their path, and make their folders.
 
-        They are listed where they are many, which is timed apart. Raises NoData when there are
-        none, UnsafePath for keys that aren't files of one folder, and what a listing raises.
+        Many objects are listed, which is also timed separately. Raises NoData if there are none,
+        UnsafePath for keys that aren't files of one folder, and the exceptions of a listing.
         """
         objects = self._only_object() if self.order.dataset == LARGE else self._listed_objects()
         self._by_key |= {read.key: read for read in objects.values()}
         return objects
 
     def _only_object(self) -> dict[str, ObjectRead]:
-        return {
-            LARGE_FILE: ObjectRead(self.s3, self.settings.bucket, f"{LARGE}/{LARGE_FILE}", self)
-        }
+        key = f"{LARGE}/{LARGE_FILE}"
+        return {LARGE_FILE: ObjectRead(self.s3, self.settings.bucket, key, self)}
 
     def _listed_objects(self) -> dict[str, ObjectRead]:
         bucket, prefix = self.settings.bucket, f"{self.order.dataset}/"
@@ -79,8 +76,7 @@ class Reading(Measurement):
         }
 
     def verify(self) -> int:
-        """Return the bytes in the target folder; raises SizeMismatch unless every file is there in
-        its size."""
+        """Return the bytes in the target folder; raises SizeMismatch if a file is wrong."""
         copied = {}
         for path in self.target.rglob("*"):
             if not path.is_dir():
@@ -107,10 +103,9 @@ class Reading(Measurement):
 def each(
     measurement: Measurement, threads: int, work: Callable[[Item], None], items: Iterable[Item]
 ) -> None:
-    """Call `work` with every item in a pool of threads, until the first error stops the
-    measurement.
+    """Call `work` with every item in a pool of threads, until the first error.
 
-    Returns, or raises that error, when the pool has closed.
+    The error stops the measurement, and is raised when the pool has closed.
     """
 
     def work_on(item: Item) -> None:

@@ -1,10 +1,8 @@
-"""The function that seeds the mount: copies the data set from the bucket, and verifies it by
-checksum.
+"""The function that seeds the mount with the data set from the bucket, verified by checksum.
 
-`handler` is the entry point; what its event says doesn't matter. It may be invoked again at any
-time: what is there already stays, what is missing or was changed is copied, and what doesn't belong
-to the data set is removed. A file that was verified has the time of its object, as tools that
-synchronize do it: so no list of them is kept.
+`handler` is the entry point and ignores its event. It may be invoked again at any time: it keeps
+existing files, copies missing or changed ones, and removes files that aren't in the data set. A
+verified file has the time of its object, as with tools that synchronize, so no list is needed.
 """
 
 import hashlib
@@ -32,24 +30,23 @@ from filesystem.pool import fetch_file
 from filesystem.reading import each
 from filesystem.settings import read_mount_path
 
-# To write a small file to EFS takes 15 to 25 ms (Skyrise, arXiv 2501.07771), so 1,000 of them one
-# after the other 20 s.
+# Writing a small file to EFS takes 15 to 25 ms (Skyrise, arXiv 2501.07771): 1,000 files in one
+# thread would take 20 s.
 _THREADS = 16
-# Kept back from the function's timeout for what is under way, and for saying so.
+# Part of the function's timeout kept for files under way and the error message.
 _MARGIN_S = 5.0
-# Where files are until they are verified: beside the data sets, so that no copy of one has them.
+# The folder of unverified files: next to the data sets, so that no copy contains them.
 _UNVERIFIED = ".stampede-unverified"
 
 
 class SeedingError(Exception):
-    """The data set isn't on the mount; the message is one line that begins with an error_type."""
+    """The data set isn't on the mount. The message is one line that begins with an error_type."""
 
 
 def handler(event: Any, context: Any) -> dict[str, Any]:
-    """Seed the mount; returns files and bytes of it, the seconds taken, and how many were there
-    already.
+    """Seed the mount; returns its files and bytes, the seconds taken, and how many files existed.
 
-    Raises SeedingError, which the caller of the function sees as its error.
+    Raises SeedingError, which the caller of the function gets as its error.
     """
     measurement = Measurement()
     late = DeadlineExceeded(
@@ -62,7 +59,7 @@ def handler(event: Any, context: Any) -> dict[str, Any]:
     alarm.start()
     try:
         return _seed(os.environ, measurement)
-    except OSError as error:  # of the mount, since those of the network have names of their own
+    except OSError as error:  # from the mount: network errors are other exceptions
         raise SeedingError(f"FileError: the mount can't be written: {error}") from None
     except Exception as error:
         raise SeedingError(": ".join(describe(error))) from None
@@ -75,10 +72,8 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
     mount = Path(read_mount_path(environ))
     if not mount.is_dir():
         raise NoData(f"nothing is mounted at MOUNT_PATH={mount}")
-    bucket, s3 = (
-        text(environ, "BUCKET_NAME"),
-        get_object.build_client(read_region(environ), _THREADS),
-    )
+    bucket = text(environ, "BUCKET_NAME")
+    s3 = get_object.build_client(read_region(environ), _THREADS)
     objects: dict[str, ListedObject] = {}
     for dataset in (LARGE, SMALL):
         listed = by_path(listed_objects(s3, bucket, f"{dataset}/"), f"{dataset}/")
@@ -90,9 +85,7 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
         objects |= {f"{dataset}/{path}": listed_object for path, listed_object in listed.items()}
         _remove_strays(mount, dataset, objects)
     missing = {
-        path: expected
-        for path, expected in objects.items()
-        if not _is_there(mount / path, expected)
+        path: listed for path, listed in objects.items() if not _is_there(mount / path, listed)
     }
     if missing:
         _copy(mount, s3, bucket, missing, measurement)
@@ -107,14 +100,14 @@ def _seed(environ: Mapping[str, str], measurement: Measurement) -> dict[str, Any
 def _copy(
     mount: Path, s3: Any, bucket: str, objects: Mapping[str, ListedObject], measurement: Measurement
 ) -> None:
-    """Copy the objects. A file gets its name once it is verified."""
+    """Copy the objects. A file gets its final name once it is verified."""
     reads = {
         path: ObjectRead(s3, bucket, listed.key, measurement, listed.etag, listed.size_bytes)
         for path, listed in objects.items()
     }
     by_key = {read.key: read for read in reads.values()}
     unverified, numbers = mount / _UNVERIFIED, itertools.count()
-    shutil.rmtree(unverified, ignore_errors=True)  # of one that was killed
+    shutil.rmtree(unverified, ignore_errors=True)  # from an invocation that was killed
     unverified.mkdir()
 
     def copy(path: str) -> None:
@@ -137,8 +130,7 @@ def _copy(
 
 
 def _sha256(path: Path) -> str:
-    """Return the checksum of a file, read from the storage and not from memory where the system can
-    forget it."""
+    """Return the checksum of a file, read from storage if the system can drop its cache."""
     with path.open("rb") as file:
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -158,8 +150,7 @@ def _time_s(listed: ListedObject) -> int:
 
 
 def _remove_strays(mount: Path, dataset: str, objects: Mapping[str, ListedObject]) -> None:
-    """Remove every file that no object belongs to, and every link: no file may be written through
-    one."""
+    """Remove every file without an object, and every link: no file may be written through one."""
     if (mount / dataset).is_symlink():
         (mount / dataset).unlink()
     for folder, folders, names in os.walk(mount / dataset):

@@ -16,11 +16,9 @@ KEEP, DROP = "keep", "drop"
 
 @dataclass(frozen=True)
 class Settings(Labels):
-    """What the environment says: the labels of the record, where the data set is, and what becomes
-    of its cache.
+    """The settings: the labels of the record, where the data set is, and what to do with its cache.
 
-    `mount_path` is where the file system is mounted, and empty for S3. `cache` "drop" forgets the
-    pages of every file before it is read again.
+    `mount_path` is empty for S3. `cache` "drop" drops a file's pages before it is read again.
     """
 
     storage: str
@@ -31,18 +29,17 @@ class Settings(Labels):
 
     @property
     def is_mounted(self) -> bool:
-        """Whether files are read, and not objects."""
+        """Whether files of a mount are read, not objects."""
         return self.storage in MOUNTED_STORAGES
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from `environ`; raises SettingsError at the first missing or wrong
-    variable.
+    """Read the settings; raises SettingsError for the first missing or wrong variable.
 
-    READ_METHOD and CACHE may be absent or empty: then S3 is read with `download_file`, and caches
-    are kept. With a mounted storage READ_METHOD says nothing.
+    By default S3 is read with `download_file`, and caches are kept. READ_METHOD has no effect on a
+    mounted storage.
     """
-    # without a default: a wrong storage would pass for a right measurement
+    # required: a wrong storage would look like a right measurement
     text(environ, "STORAGE")
     storage = choice(environ, "STORAGE", S3_STORAGES + MOUNTED_STORAGES)
     is_mounted = storage in MOUNTED_STORAGES

@@ -1,5 +1,4 @@
-"""The operation of the file system experiment: one timed copy of a data set to /tmp, verified and
-thrown away again."""
+"""The operation of the file system experiment: one timed copy to /tmp, verified and deleted."""
 
 import time
 from collections.abc import Mapping
@@ -20,16 +19,16 @@ from filesystem.reading import Reading
 from filesystem.settings import COPY, DROP, Settings, read_settings
 
 EXPERIMENT = "filesystem"
-# The SDK's own pool, which is built before the first message: as published.
+# The SDK's default. As published, this client is made before the first message.
 _USUAL_CONNECTIONS = 10
 
 
 class Copies:
     """The copies of one sandbox; an Operation of common/sandbox.py.
 
-    A sandbox's first read of a data set comes from the storage, and later ones of a mount from the
-    kernel's page cache unless CACHE says drop: the order of the reads is kept, by data set. A
-    failed one counts, since it may have read.
+    A sandbox's first read of a data set comes from storage. Later reads of a mount come from the
+    kernel's page cache unless CACHE is drop. So the reads of each data set are numbered, even
+    failed ones, which may have read something.
     """
 
     time_key = "elapsed_seconds"
@@ -45,7 +44,7 @@ class Copies:
     def prepare(self, environ: Mapping[str, str]) -> None:
         """Read the settings and make the client. Raises SettingsError."""
         self.settings = read_settings(environ)
-        # Only the chosen method: importing boto3 costs a fifth of a CPU second.
+        # only the chosen method: importing boto3 costs a fifth of a CPU second
         name = "mounted" if self.settings.method == COPY else self.settings.method
         self._method = import_module(f"{EXPERIMENT}.{name}")
         self._client(_USUAL_CONNECTIONS)
@@ -56,10 +55,10 @@ class Copies:
         return parse_copy_order(body)
 
     def run(self, order: CopyOrder, deadline_s: float) -> Outcome:
-        """Copy the order's data set; a folder is made for it and removed in every case.
+        """Copy the order's data set into a folder that is always removed.
 
-        Raises PreviousDownloadRunning and DeadlineExceeded when it can't begin, OSError when
-        there's no folder; any later failure is in the outcome.
+        Raises PreviousDownloadRunning or DeadlineExceeded if it can't begin, and OSError without a
+        folder. Later failures are in the outcome.
         """
         if order.proof:
             return self._list(order.dataset)
@@ -84,9 +83,9 @@ class Copies:
             folder.close()
 
     def own_keys(self, order: CopyOrder | None, outcome: Outcome) -> dict[str, Any]:
-        """Return the record's keys that are this experiment's own."""
+        """Return the record's keys of copies."""
         settings, reading = self.settings, self._reading
-        # what a mount asks for, the kernel knows alone
+        # only the kernel knows the requests to a mount
         is_requested = settings is not None and not settings.is_mounted
         return {
             "warm_up": order.warm_up if order else 0,
@@ -108,8 +107,7 @@ class Copies:
         }
 
     def _list(self, dataset: str) -> Outcome:
-        """Ask for the first name of the data set, by means of its own: nothing that a later copy
-        uses is warm then."""
+        """List the first name of the data set with a separate client, which warms up nothing."""
         settings, began_ms = self.settings, time.time_ns() // 1_000_000
         if settings.is_mounted:
             next((Path(settings.mount_path) / dataset).iterdir(), None)
@@ -126,8 +124,7 @@ class Copies:
         return Reading(client, self.settings, order, folder, read, read_order)
 
     def _client(self, connections: int) -> Any:
-        """Return the client with a pool of this size, made at its first use: outside the timed
-        part."""
+        """Return the client with a pool of this size, made at first use outside the timed part."""
         if connections not in self._clients:
             self._clients[connections] = self._method.build_client(self.settings, connections)
         return self._clients[connections]

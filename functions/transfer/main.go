@@ -1,5 +1,6 @@
-// transfer reads, writes and copies S3 objects: as a Lambda function (provided.al2023) that does one operation for each message and
-// writes one record a log line, as a service on a host that takes its messages itself, and as a program by hand.
+// transfer reads, writes and copies S3 objects: as a Lambda function (provided.al2023) that does
+// one operation for each message and logs one record a line, as a service on a host that receives
+// its own messages, and as a command.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 	"stampede/transfer/internal/worker"
 )
 
-// operations are what the function can do, by the experiment that it is of: each is a folder of its own.
+// operations are the function's operations by experiment. Each has its own folder.
 var operations = map[string]func(ctx context.Context, lookup func(string) string) sandbox.Operation{
 	"download":  download.New,
 	"copy":      copy.New,
@@ -33,12 +34,13 @@ var operations = map[string]func(ctx context.Context, lookup func(string) string
 	"express":   express.New,
 }
 
-// operationOf makes the operation that EXPERIMENT names. Without it that is the download, as Terraform's variable of this name
-// has it: the published environment doesn't say.
+// operationOf makes the operation that EXPERIMENT names. The default is the download, as in
+// Terraform: the published environment doesn't have the variable.
 func operationOf(ctx context.Context, lookup func(string) string) (sandbox.Operation, error) {
 	made, known := operations[cmp.Or(lookup("EXPERIMENT"), "download")]
 	if !known {
-		return nil, failure.New(failure.Settings, "the environment variable EXPERIMENT must be one of %s, not %.60q",
+		return nil, failure.New(failure.Settings,
+			"the environment variable EXPERIMENT must be one of %s, not %.60q",
 			strings.Join(slices.Sorted(maps.Keys(operations)), ", "), lookup("EXPERIMENT"))
 	}
 	return made(ctx, lookup), nil

@@ -16,7 +16,7 @@ from stampede.experiment import DataObject
 from stampede.stacks import own_object
 from tests.commands import DOCUMENTS, ROOT, every_command
 
-PAGES = [*DOCUMENTS, ROOT / "CHANGELOG.md"]
+PAGES = [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "experiments/README.md"]
 TYPED = [command.words[1:] for command in every_command() if command.words[0] == "stampede"]
 
 

@@ -98,3 +98,12 @@ def test_a_narrow_terminal_keeps_what_ranks_first_and_names_the_rest(shown, caps
     printed = " ".join(capsys.readouterr().out.split())
     assert "=a|b 0.30 1000 c – 2" in printed
     assert "not shown in 24 columns: words; --format csv" in printed
+
+
+def test_two_columns_of_one_key_each_show_their_own_part_of_it(capsys):
+    fields = [
+        Field("cell", "storage", show=lambda cell: cell[0], is_text=True),
+        Field("cell", "read", show=lambda cell: cell[1], is_text=True),
+    ]
+    Table("t", "title", fields, [{"cell": ("efs", "first")}]).print("table")
+    assert "efs     first" in capsys.readouterr().out

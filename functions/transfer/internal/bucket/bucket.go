@@ -1,6 +1,6 @@
-// Package bucket is the SDK's client for one bucket, with what every operation on it needs: tries
-// by the agreed policy, each of them counted, credentials renewed once, silence bounded, and S3's
-// refusals in the words of error_type.
+// Package bucket is the SDK's client for one bucket, with what every operation needs: attempts by
+// the agreed policy, all counted, credentials renewed once, a limit on silence, and S3's refusals
+// in the words of error_type.
 package bucket
 
 import (
@@ -29,43 +29,40 @@ import (
 )
 
 const (
-	// SDK is what records say of the requests that a Bucket makes.
+	// SDK names the SDK in records.
 	SDK = aws.SDKName + " " + aws.SDKVersion
-	// renewBefore is how long before its end (five minutes after its beginning) a session isn't
-	// used any more.
+	// renewBefore is how long before its end a session is replaced. Sessions last five minutes.
 	renewBefore = 20 * time.Second
 )
 
-// Options are what the user of a bucket wants of it.
+// Options configure a bucket.
 type Options struct {
-	// Connections is the most that are open at once; all of them are kept for later.
+	// Connections is the most open connections. All of them are kept for later.
 	Connections int
-	// BufferBytes is what a connection reads ahead, and collects before it writes; 0: 4 KiB.
+	// BufferBytes is the size of a connection's read and write buffers; 0: 4 KiB.
 	BufferBytes int
-	// ReadAheadBytes is read at once from a connection with TLS, for large bodies: crypto/tls alone
-	// asks the kernel for every record of 16 KiB, and often twice, which is a fifth of a download's
-	// CPU.
+	// ReadAheadBytes is read at once from a TLS connection, for large bodies: crypto/tls by itself
+	// asks the kernel for every record of 16 KiB, often twice, a fifth of a download's CPU.
 	ReadAheadBytes int
 	// Silence is the longest wait for a byte; 0: ReadTimeout.
 	Silence time.Duration
 	// RequesterPays accepts the charges of a bucket whose owner doesn't pay for requests.
 	RequesterPays bool
-	// SessionMode is that of the sessions with a directory bucket.
+	// SessionMode is for sessions with a directory bucket.
 	SessionMode types.SessionMode
-	// Advice is what the reader can do about a refusal, by its error_type, or by operation and
-	// error_type ("HeadObject NoSuchKey"), which comes first.
+	// Advice says what to do about a refusal, by operation and error_type ("HeadObject NoSuchKey")
+	// or else by error_type.
 	Advice map[string]string
 }
 
-// Bucket speaks with one bucket through the SDK. It may be used by many goroutines at once.
+// Bucket is a client for one bucket. Many goroutines may use it at once.
 type Bucket struct {
 	Name, Region string
-	// Client is for requests within Do: by itself it doesn't try again.
+	// Client is for requests within Do. It doesn't retry by itself.
 	Client *s3.Client
-	// Transport is what Client's requests go through.
+	// Transport carries Client's requests.
 	Transport *Transport
-	// Credentials are the account's. A directory bucket's requests are signed with those of its
-	// session.
+	// Credentials are the account's. Requests to a directory bucket are signed with its session's.
 	Credentials aws.CredentialsProvider
 	Retry       retry.Policy
 
@@ -76,8 +73,8 @@ type Bucket struct {
 	counted  SessionCounter
 }
 
-// session is that with a directory bucket: the SDK asks for its credentials at every request, and
-// CreateSession is called when there are none, by one goroutine however many ask.
+// session is a session with a directory bucket. The SDK asks for its credentials at every request.
+// If there are none, one goroutine calls CreateSession, however many ask.
 type session struct{ *aws.CredentialsCache }
 
 // Retrieve implements the SDK's ExpressCredentialsProvider.
@@ -85,13 +82,13 @@ func (s session) Retrieve(ctx context.Context, _ string) (aws.Credentials, error
 	return s.CredentialsCache.Retrieve(ctx)
 }
 
-// Counter is told about requests sent, and requests sent again.
+// Counter counts requests and retries.
 type Counter interface {
 	CountRequest()
 	CountRetry()
 }
 
-// SessionCounter is told about requests for sessions too, and how long each took.
+// SessionCounter also counts requests for sessions, and how long each took.
 type SessionCounter interface {
 	Counter
 	CountSession(took time.Duration)
@@ -99,16 +96,17 @@ type SessionCounter interface {
 
 // directoryName is the form of a directory bucket's name: S3 User Guide, "Directory bucket naming
 // rules".
-var directoryName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*--([a-z0-9]+(?:-[a-z0-9]+)*-az[0-9]+)--x-s3$`)
+var directoryName = regexp.MustCompile(
+	`^[a-z0-9][a-z0-9-]*--([a-z0-9]+(?:-[a-z0-9]+)*-az[0-9]+)--x-s3$`)
 
-// IsDirectory tells whether the name is a directory bucket's.
+// IsDirectory reports whether the name is a directory bucket's.
 func IsDirectory(name string) bool { return directoryName.MatchString(name) }
 
 // server is the form of a server's address.
 var server = regexp.MustCompile(`^https?://[^/?#]+/?$`)
 
-// configure finds credentials, region and endpoint where AWS's own tools find them; a region that
-// is given comes first.
+// configure finds credentials, region and endpoint where AWS's own tools find them. A region that
+// isn't "" comes first.
 func configure(ctx context.Context, region string) (aws.Config, error) {
 	loaded, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -130,8 +128,8 @@ func configure(ctx context.Context, region string) (aws.Config, error) {
 	return loaded, nil
 }
 
-// Open makes the client of a bucket; an error is of the type Settings. Missing credentials show at
-// the first request.
+// Open makes the client of a bucket. Errors are of the type Settings. Missing credentials fail the
+// first request.
 func Open(ctx context.Context, region, name string, options Options) (*Bucket, error) {
 	config, err := configure(ctx, region)
 	if err != nil {
@@ -141,10 +139,10 @@ func Open(ctx context.Context, region, name string, options Options) (*Bucket, e
 		options.ReadAheadBytes = 0
 	}
 	b := &Bucket{
-		Name: name, Region: config.Region, Transport: newTransport(config.HTTPClient, options),
-		Credentials: config.Credentials,
-		Retry:       retry.Policy{FirstPause: retry.FirstPause}, advice: maps.Clone(commonAdvice),
-		renewing: &sync.Mutex{},
+		Name: name, Region: config.Region, Credentials: config.Credentials,
+		Transport: newTransport(config.HTTPClient, options),
+		Retry:     retry.Policy{FirstPause: retry.FirstPause},
+		advice:    maps.Clone(commonAdvice), renewing: &sync.Mutex{},
 	}
 	maps.Copy(b.advice, options.Advice)
 	if IsDirectory(name) {
@@ -164,7 +162,7 @@ func Open(ctx context.Context, region, name string, options Options) (*Bucket, e
 			payer := smithyhttp.SetHeaderValue("X-Amz-Request-Payer", "requester")
 			o.APIOptions = append(o.APIOptions, payer)
 		}
-		// Whoever wants a checksum sends it along, or asks for the one that S3 keeps.
+		// Callers that want a checksum send it, or ask for S3's.
 		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		o.DisableLogOutputChecksumValidationSkipped = true
@@ -173,19 +171,22 @@ func Open(ctx context.Context, region, name string, options Options) (*Bucket, e
 	return b, nil
 }
 
-// Do makes one request, once, as often as it takes. Each try counts, and an error of the SDK, or of
-// a body that is read within once, becomes a failure.Error. What is called expired is renewed once.
-func (b *Bucket) Do(ctx context.Context, counted Counter, operation string,
-	once func() error) error {
+// Do makes one request by calling once, with retries. It counts every attempt, turns errors of the
+// SDK, or of a body that once reads, into a failure.Error, and renews expired credentials once.
+func (b *Bucket) Do(
+	ctx context.Context, counted Counter, operation string, once func() error,
+) error {
 	return b.DoOn(ctx, counted, operation, func() bool { return false }, once)
 }
 
-// DoOn is Do for work that goes on where the last try ended: a failed try that brought it on is the
-// first again.
-func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, broughtOn func() bool,
-	once func() error) error {
-	mended := false
-	return b.Retry.DoOn(ctx, counted.CountRetry, broughtOn, func() error {
+// DoOn is Do for work that resumes where the last attempt ended: a failed attempt that made
+// progress counts as the first again.
+func (b *Bucket) DoOn(
+	ctx context.Context, counted Counter, operation string, progressed func() bool,
+	once func() error,
+) error {
+	renewed := false
+	return b.Retry.DoOn(ctx, counted.CountRetry, progressed, func() error {
 		used, err := b.Identify(ctx)
 		if err != nil {
 			return err
@@ -193,17 +194,17 @@ func (b *Bucket) DoOn(ctx context.Context, counted Counter, operation string, br
 		counted.CountRequest()
 		err = b.Explain(ctx, operation, once())
 		var failed *failure.Error
-		if errors.As(err, &failed) && failed.Mended {
-			if failed.Temporary = !mended; failed.Temporary {
+		if errors.As(err, &failed) && failed.Expired {
+			if failed.Temporary = !renewed; failed.Temporary {
 				b.Renew(ctx, used)
 			}
-			mended = true
+			renewed = true
 		}
 		return err
 	})
 }
 
-// signer is what requests are signed with: credentials, or a session that was made with them.
+// signer returns what signs requests: the account's credentials or the session's.
 func (b *Bucket) signer() aws.CredentialsProvider {
 	if b.session != nil {
 		return b.session.CredentialsCache
@@ -211,8 +212,8 @@ func (b *Bucket) signer() aws.CredentialsProvider {
 	return b.Credentials
 }
 
-// Identify asks for what the next request is signed with. The SDK asks again and gets the same; its
-// errors don't say why.
+// Identify returns the credentials that sign the next request. The SDK gets the same ones, but its
+// errors don't say why there are none.
 func (b *Bucket) Identify(ctx context.Context) (aws.Credentials, error) {
 	credentials, err := b.signer().Retrieve(ctx)
 	if err != nil && !errors.As(err, new(*failure.Error)) {
@@ -221,8 +222,8 @@ func (b *Bucket) Identify(ctx context.Context) (aws.Credentials, error) {
 	return credentials, b.Explain(ctx, createSession, err)
 }
 
-// Renew makes the next request be signed with something newer than what was refused. Of many that
-// are refused at once one does.
+// Renew replaces the refused credentials before the next request. If many requests are refused at
+// once, only the first call does so.
 func (b *Bucket) Renew(ctx context.Context, refused aws.Credentials) {
 	b.renewing.Lock()
 	defer b.renewing.Unlock()
@@ -234,9 +235,8 @@ func (b *Bucket) Renew(ctx context.Context, refused aws.Credentials) {
 	}
 }
 
-// Prime makes a new session with a directory bucket, so that the requests that follow find one;
-// counted is told of it and of those after it. A general bucket needs none. It must come before
-// every other request.
+// Prime opens a new session with a directory bucket before the first request, and counts it and all
+// later ones. A general bucket needs none.
 func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 	if b.session == nil {
 		return nil
@@ -247,7 +247,7 @@ func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 	return err
 }
 
-// create makes a session, by a request that is signed with the account's credentials.
+// create makes a session with a request that the account's credentials sign.
 func (b *Bucket) create(ctx context.Context) (made aws.Credentials, err error) {
 	account, asked := *b, s3.CreateSessionInput{Bucket: &b.Name, SessionMode: b.mode}
 	account.session = nil
@@ -273,30 +273,29 @@ func (b *Bucket) create(ctx context.Context) (made aws.Credentials, err error) {
 	return made, err
 }
 
-// Whole is the Last of a Span without an end: the whole object.
+// Whole as a Span's Last stands for the whole object.
 const Whole = -1
 
-// Span is an object, or its bytes First to Last. IfMatch is the ETag that the object must still
-// have, "" for any.
+// Span is an object, or its bytes First to Last. IfMatch is the ETag that it must have; "": any.
 type Span struct {
 	Key         string
 	First, Last int64
 	IfMatch     string
 }
 
-// Object is what an answer says of its object; Bytes is the size of the whole.
+// Object is what an answer says of its object. Bytes is the size of the whole object.
 type Object struct {
 	ETag  string
 	Bytes int64
 }
 
-// ErrNoBytes says that a range was asked of an empty object.
+// ErrNoBytes is the error for a range of an empty object.
 var ErrNoBytes = failure.New(failure.S3, "the object is empty, so it has no ranges")
 
-// Get asks for a span once, within Do. The body is the bytes asked for, or fewer where the object
-// ends before Last; it ends with io.EOF only when it was whole, and must be closed. An answer that
-// isn't the one asked for is an error: a server that ignores Range or If-Match would otherwise give
-// the right size and the wrong bytes.
+// Get requests a span once, within Do. The body, which the caller must close, holds the requested
+// bytes, or fewer if the object ends before Last. It ends with io.EOF only if it is whole. An
+// answer to another request is an error: a server that ignores Range or If-Match would otherwise
+// send the right size and the wrong bytes.
 func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, error) {
 	input := &s3.GetObjectInput{Bucket: &b.Name, Key: &span.Key}
 	if span.IfMatch != "" {
@@ -321,7 +320,7 @@ func (b *Bucket) Get(ctx context.Context, span Span) (io.ReadCloser, Object, err
 	return nil, Object{}, err
 }
 
-// check tells what an answer says of its object, and whether it answers the span.
+// check returns what an answer says of its object, and an error unless it answers the span.
 func (b *Bucket) check(span Span, answer *s3.GetObjectOutput) (Object, error) {
 	length, ranged := aws.ToInt64(answer.ContentLength), aws.ToString(answer.ContentRange)
 	first, last, object := int64(0), length-1, Object{aws.ToString(answer.ETag), length}
@@ -329,27 +328,26 @@ func (b *Bucket) check(span Span, answer *s3.GetObjectOutput) (Object, error) {
 	switch {
 	case answer.ContentLength == nil || object.ETag == "" || (ranged != "") != (span.Last != Whole):
 		return object, failure.New(failure.S3, "GetObject returned the length %d, the ETag %q "+
-			"and the range %q: this server isn't compatible with S3",
-			length, object.ETag, ranged)
+			"and the range %q: this server isn't compatible with S3", length, object.ETag, ranged)
 	case span.IfMatch != "" && object.ETag != span.IfMatch:
 		return object, failure.New(failure.ObjectChanged, "%s", b.advice[failure.ObjectChanged])
 	case span.Last != Whole && (first != span.First || last != min(span.Last, object.Bytes-1) ||
 		length != last-first+1):
 		return object, failure.New(failure.SizeMismatch,
-			"requested bytes %d-%d, but S3 announced %d bytes as %q", span.First, span.Last, length,
-			ranged)
+			"requested bytes %d-%d, but S3 announced %d bytes as %q",
+			span.First, span.Last, length, ranged)
 	}
 	return object, nil
 }
 
-// ListObjects is the operation of List.
+// ListObjects is List's operation.
 const ListObjects = "ListObjectsV2"
 
-// List calls take for every page of objects whose keys begin with prefix: in order of the keys, but
-// from a directory bucket, which gives pages that are empty too.
+// List calls take for every page of objects whose keys begin with prefix. The keys are sorted,
+// except in a directory bucket.
 func (b *Bucket) List(ctx context.Context, counted Counter, prefix string,
 	take func([]types.Object) error) error {
-	// url: XML can't hold every character that a key can.
+	// Keys are URL-encoded: XML can't hold every character of a key.
 	pages := s3.NewListObjectsV2Paginator(b.Client, &s3.ListObjectsV2Input{
 		Bucket: &b.Name, Prefix: &prefix, EncodingType: types.EncodingTypeUrl,
 	})
@@ -363,8 +361,8 @@ func (b *Bucket) List(ctx context.Context, counted Counter, prefix string,
 			return err
 		}
 		if page.IsTruncated == nil || *page.IsTruncated != pages.HasMorePages() {
-			return failure.New(failure.S3, "the answer of ListObjectsV2 doesn't say whether or "+
-				"where it goes on")
+			return failure.New(failure.S3, "the answer to ListObjectsV2 doesn't say whether or "+
+				"where the listing continues")
 		}
 		for i, object := range page.Contents {
 			key, err := url.QueryUnescape(aws.ToString(object.Key))

@@ -19,15 +19,17 @@ import (
 	"stampede/transfer/internal/workers"
 )
 
-// TestMain sets a proxy: net/http reads the environment once in a process, and never uses one for loopback.
+// TestMain sets a proxy: net/http reads the environment once, and uses no proxy for loopback.
 func TestMain(m *testing.M) {
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { send(w, "proxied "+r.URL.Host) }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		send(w, "proxied "+r.URL.Host)
+	}))
 	_ = os.Setenv("HTTP_PROXY", proxy.URL)
 	_ = os.Setenv("http_proxy", proxy.URL)
 	os.Exit(m.Run())
 }
 
-// open makes the client of a bucket on a server, with short pauses and credentials that can't come from anywhere else.
+// open makes the client of a bucket on a server, with short pauses and isolated credentials.
 func open(t *testing.T, url string, options Options) *Bucket {
 	t.Helper()
 	s3test.Isolate(t, url)
@@ -42,7 +44,7 @@ func open(t *testing.T, url string, options Options) *Bucket {
 	return b
 }
 
-// asked is a bucket whose server answers with a handler.
+// asked is a bucket whose server is a handler.
 func asked(t *testing.T, options Options, answer http.HandlerFunc) *Bucket {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -57,7 +59,7 @@ func send(w http.ResponseWriter, body string) {
 
 var whole = Span{Key: "k", Last: Whole}
 
-// read gets a span, and says what the failure is called and how many requests that took: "S3Error 4".
+// read gets a span. became is the failure's type and the number of requests: "S3Error 4".
 func (b *Bucket) read(span Span) (body, became string, err error) {
 	counted := &observed.Work{}
 	err = b.Do(context.Background(), counted, "GetObject", func() error {
@@ -84,7 +86,7 @@ func TestTheTimeoutsAreThoseThatBothLanguagesAgreedOn(t *testing.T) {
 	agreed.Timeouts(t, map[string]time.Duration{"connect_s": connectTimeout, "read_s": ReadTimeout})
 }
 
-func TestWhatS3RefusesHasItsWordAndIsTriedAgainWhereItMayPass(t *testing.T) {
+func TestARefusalHasItsErrorTypeAndIsRetriedIfItMayPass(t *testing.T) {
 	for _, c := range []struct {
 		status             int
 		code, became, said string
@@ -101,34 +103,43 @@ func TestWhatS3RefusesHasItsWordAndIsTriedAgainWhereItMayPass(t *testing.T) {
 		{400, "ExpiredToken", "NoCredentials 2", "have expired"},
 		{403, "RequestTimeTooSkewed", "SettingsError 1", "clock"},
 		{301, "PermanentRedirect", "SettingsError 1", "eu-north-1"},
-		{307, "TemporaryRedirect", "S3Error 1", ""}, // which isn't followed
+		{307, "TemporaryRedirect", "S3Error 1", ""}, // not followed
 	} {
-		b := asked(t, Options{Advice: map[string]string{"GetObject NoSuchKey": "own advice"}}, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("X-Amz-Bucket-Region", "eu-north-1")
-			w.Header().Set("Location", "/elsewhere")
-			s3test.Refuse(w, c.status, c.code)
-		})
-		if _, became, err := b.read(whole); became != c.became || !strings.Contains(err.Error(), c.said) {
+		b := asked(t, Options{Advice: map[string]string{"GetObject NoSuchKey": "own advice"}},
+			func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("X-Amz-Bucket-Region", "eu-north-1")
+				w.Header().Set("Location", "/elsewhere")
+				s3test.Refuse(w, c.status, c.code)
+			})
+		_, became, err := b.read(whole)
+		if became != c.became || !strings.Contains(err.Error(), c.said) {
 			t.Error(c, became, err)
 		}
 	}
-	for id, want := range map[string]string{"s3-116": "S3Error 1", "s3-119": "ObjectChanged 1", "s3-120": "S3Error 1", "s3-123": "S3Error 1"} {
+	for id, want := range map[string]string{
+		"s3-116": "S3Error 1", "s3-119": "ObjectChanged 1",
+		"s3-120": "S3Error 1", "s3-123": "S3Error 1",
+	} {
 		recorded := agreed.Recorded(t, id)
-		b := asked(t, Options{}, func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, recorded.Status, recorded.Code) })
+		b := asked(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+			s3test.Refuse(w, recorded.Status, recorded.Code)
+		})
 		for _, first := range []int64{1024, 0} {
-			if _, became, err := b.read(Span{Key: "k", First: first, Last: 4096}); became != want || (err == ErrNoBytes) != (first == 0 && id == "s3-116") {
+			_, became, err := b.read(Span{Key: "k", First: first, Last: 4096})
+			if became != want || (err == ErrNoBytes) != (first == 0 && id == "s3-116") {
 				t.Error(id, first, became, err)
 			}
 		}
 	}
 }
 
-func TestExpiredCredentialsAreRenewedOnceForAllRequestsUnderWayOverNoMoreConnectionsThanAllowed(t *testing.T) {
+func TestExpiredCredentialsAreRenewedOnceWithinTheLimitOfConnections(t *testing.T) {
 	var made, under, most atomic.Int64
-	// As Lambda's container hands them out: token1, token2, ...
+	// Like Lambda's container: token1, token2, ...
 	roles := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"AccessKeyId": "test", "SecretAccessKey": "s", "Token": "token%d", "Expiration": %q}`, made.Add(1),
-			time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
+		end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+		fmt.Fprintf(w, `{"AccessKeyId": "test", "SecretAccessKey": "s", "Token": "token%d", `+
+			`"Expiration": %q}`, made.Add(1), end)
 	}))
 	t.Cleanup(roles.Close)
 	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", roles.URL)
@@ -153,18 +164,22 @@ func TestExpiredCredentialsAreRenewedOnceForAllRequestsUnderWayOverNoMoreConnect
 }
 
 func TestAnAnswerThatIsCutSilentEndlessOrNotS3sIsAFailure(t *testing.T) {
-	const head, silence, cut, late = "HTTP/1.1 200 OK\r\nEtag: \"e\"\r\n", "...", "ConnectionCut 4", "ReadTimeout 4"
+	const head, silence = "HTTP/1.1 200 OK\r\nEtag: \"e\"\r\n", "..."
+	const cut, late = "ConnectionCut 4", "ReadTimeout 4"
 	nine := head + "Content-Length: 9\r\n\r\n"
-	for name, c := range map[string]struct{ text, then, became string }{ // then comes again and again
-		"none":              {"", "", cut},
-		"a cut body":        {nine + "bytes", "", cut},
-		"a silent head":     {"", silence, late},
-		"a silent body":     {nine + "b", silence, late},
-		"an endless head":   {head, "X-More: " + strings.Repeat("x", 1000) + "\r\n", cut},
-		"an endless reason": {"HTTP/1.1 500 No\r\n\r\n<Error>", strings.Repeat("<Code>x</Code>", 1000), "S3Error 4"},
-		"no length":         {head + "\r\nbytes", "", "S3Error 1"},
-		"no ETag":           {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbytes", "", "S3Error 1"},
-		"an unasked range":  {head + "Content-Range: bytes 0-4/9\r\nContent-Length: 5\r\n\r\nbytes", "", "S3Error 1"},
+	// then is repeated until the client hangs up
+	for name, c := range map[string]struct{ text, then, became string }{
+		"none":            {"", "", cut},
+		"a cut body":      {nine + "bytes", "", cut},
+		"a silent head":   {"", silence, late},
+		"a silent body":   {nine + "b", silence, late},
+		"an endless head": {head, "X-More: " + strings.Repeat("x", 1000) + "\r\n", cut},
+		"an endless reason": {"HTTP/1.1 500 No\r\n\r\n<Error>",
+			strings.Repeat("<Code>x</Code>", 1000), "S3Error 4"},
+		"no length": {head + "\r\nbytes", "", "S3Error 1"},
+		"no ETag":   {"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nbytes", "", "S3Error 1"},
+		"an unasked range": {head + "Content-Range: bytes 0-4/9\r\nContent-Length: 5\r\n\r\nbytes",
+			"", "S3Error 1"},
 	} {
 		longest := 300 * time.Millisecond
 		if c.then != silence {
@@ -183,14 +198,16 @@ func TestAnAnswerThatIsCutSilentEndlessOrNotS3sIsAFailure(t *testing.T) {
 			}
 		})
 		began := time.Now()
-		if _, became, err := b.read(whole); became != c.became || time.Since(began) > 10*time.Second {
+		_, became, err := b.read(whole)
+		if became != c.became || time.Since(began) > 10*time.Second {
 			t.Error(name, became, err, time.Since(began))
 		}
 	}
 }
 
-func TestTheProxyOfTheEnvironmentIsAskedButForLoopback(t *testing.T) {
-	if body, _, err := open(t, "http://s3.example.test", Options{}).read(whole); body != "proxied s3.example.test" {
+func TestTheEnvironmentsProxyIsUsedExceptForLoopback(t *testing.T) {
+	b := open(t, "http://s3.example.test", Options{})
+	if body, _, err := b.read(whole); body != "proxied s3.example.test" {
 		t.Error(body, err)
 	}
 }

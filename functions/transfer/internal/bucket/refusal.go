@@ -25,7 +25,7 @@ const (
 	skewed        = "RequestTimeTooSkewed"
 )
 
-// commonAdvice is what the reader can do, where Options say nothing else.
+// commonAdvice says what to do about a refusal, unless Options do.
 var commonAdvice = map[string]string{
 	failure.AccessDenied: "the role may not do this, or the object doesn't exist: check the " +
 		"role's policy and the key, or seed the data (stampede dataset)",
@@ -48,14 +48,14 @@ var commonAdvice = map[string]string{
 		"EXPRESS_BUCKET_NAME and AWS_REGION",
 }
 
-// Refusal is an error that S3 answered. Region is that of the bucket, where S3 says it.
+// Refusal is an error that S3 answered. Region is the bucket's, if S3 names it.
 type Refusal struct {
 	Operation             string
 	Status                int
 	Code, Message, Region string
 }
 
-// Answer is the refusal in short.
+// Answer is the refusal without its message.
 func (r Refusal) Answer() string {
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", r.Operation, r.Status, r.Code))
 }
@@ -74,11 +74,11 @@ var (
 		"AuthorizationHeaderMalformed":       failure.Settings,
 		"IllegalLocationConstraintException": failure.Settings,
 	}
-	mendable = []string{expired, refresh}
+	renewable = []string{expired, refresh}
 )
 
-// Refused names a refusal. Mended says that the same request may succeed when it is signed with
-// renewed credentials. A HEAD has no body to say with that they have expired.
+// Refused turns a refusal into a failure. A 400 for a HEAD, which has no body, may mean that the
+// credentials have expired.
 func (b *Bucket) Refused(r Refusal) *failure.Error {
 	kind, advice := cmp.Or(ofCode[r.Code], ofStatus[r.Status], failure.S3), r.Message
 	if kind == failure.Settings {
@@ -86,18 +86,17 @@ func (b *Bucket) Refused(r Refusal) *failure.Error {
 			cmp.Or(r.Region, "another region"), r.Message)
 	}
 	advice = cmp.Or(b.advice[r.Operation+" "+kind], b.advice[r.Code], b.advice[kind], advice)
-	mended := slices.Contains(mendable, r.Code) || strings.HasPrefix(r.Answer(), "HeadObject 400")
+	old := slices.Contains(renewable, r.Code) || strings.HasPrefix(r.Answer(), "HeadObject 400")
 	return &failure.Error{
-		Type: kind, Message: r.Answer() + ": " + advice, Mended: mended,
-		// A 408 is for the request before: it came while this one was sent.
-		Temporary: mended || retry.Passing(r.Status, r.Code) ||
+		Type: kind, Message: r.Answer() + ": " + advice, Expired: old,
+		// A 408 answers the request before: it came while this one was sent.
+		Temporary: old || retry.Passing(r.Status, r.Code) ||
 			r.Status == http.StatusRequestTimeout,
 		Throttled: r.Code == failure.SlowDown,
 	}
 }
 
-// Explain turns an error of the SDK, or of the body of one of its answers, into a failure.Error;
-// nil stays nil.
+// Explain turns an error of the SDK, or of an answer's body, into a failure.Error. nil stays nil.
 func (b *Bucket) Explain(ctx context.Context, operation string, err error) error {
 	var failed *failure.Error
 	var refused *smithyhttp.ResponseError
@@ -127,7 +126,7 @@ func (b *Bucket) Explain(ctx context.Context, operation string, err error) error
 	return b.ofNetwork(operation, err)
 }
 
-// ofNetwork names what ended a request without an answer.
+// ofNetwork turns a network error, which ended a request without an answer, into a failure.
 func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
 	var sent *smithyhttp.RequestSendError
 	if errors.As(err, &sent) {
@@ -145,6 +144,5 @@ func (b *Bucket) ofNetwork(operation string, err error) *failure.Error {
 		"%s: the connection ended before the answer did: %v", operation, err)
 }
 
-// connecting is in the errors of connections that were never made; net/http has no type for most of
-// them.
+// connecting are words in the errors of failed connects. net/http has no type for most of them.
 var connecting = []string{"dial tcp", "proxyconnect", "tls: ", "x509: ", "TLS handshake"}

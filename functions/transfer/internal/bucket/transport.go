@@ -26,19 +26,19 @@ const (
 	ReadTimeout = 15 * time.Second
 )
 
-// Most bytes of the head of an answer, and of a body that is read whole: the largest is a page of a
-// listing, with at most 1,000 keys of at most 1,024 bytes that escaping can make three times as
-// long.
 const (
+	// largestHead is the most bytes of an answer's header.
 	largestHead = 1 << 20
+	// largestBody is the most bytes of a body that is read whole. The largest is a page of a
+	// listing: 1,000 keys of 1,024 bytes, which escaping can make three times as long.
 	largestBody = 8 << 20
-	// mostYields are enough for net/http to look for what follows an answer.
+	// mostYields is enough for net/http to look for what follows an answer.
 	mostYields = 1000
 )
 
-// Transport carries the requests of a bucket: over as many connections as there are requests at
-// once and not one more, with the environment's proxies (HTTPS_PROXY, NO_PROXY; never to this
-// machine itself) and AWS_CA_BUNDLE, as the SDK does it.
+// Transport carries the requests of a bucket. It opens no more connections than there are requests
+// at once, and uses the environment's proxies (HTTPS_PROXY, NO_PROXY; never for this machine) and
+// AWS_CA_BUNDLE like the SDK.
 type Transport struct {
 	http    *http.Transport
 	silence time.Duration
@@ -60,17 +60,19 @@ func newTransport(configured aws.HTTPClient, options Options) *Transport {
 	client, _ := configured.(*awshttp.BuildableClient)
 	ofSDK := cmp.Or(client, awshttp.NewBuildableClient()).GetTransport()
 	return &Transport{&http.Transport{
-		Proxy: ofSDK.Proxy, TLSClientConfig: &tls.Config{RootCAs: ofSDK.TLSClientConfig.RootCAs},
-		TLSHandshakeTimeout: ReadTimeout,
-		DialContext:         dial, MaxConnsPerHost: options.Connections,
-		MaxIdleConnsPerHost: options.Connections, MaxResponseHeaderBytes: largestHead,
-		DisableCompression: true, ReadBufferSize: options.BufferBytes,
-		WriteBufferSize: options.BufferBytes,
+		Proxy: ofSDK.Proxy, DialContext: dial, DisableCompression: true,
+		TLSClientConfig:        &tls.Config{RootCAs: ofSDK.TLSClientConfig.RootCAs},
+		TLSHandshakeTimeout:    ReadTimeout,
+		MaxConnsPerHost:        options.Connections,
+		MaxIdleConnsPerHost:    options.Connections,
+		MaxResponseHeaderBytes: largestHead,
+		ReadBufferSize:         options.BufferBytes,
+		WriteBufferSize:        options.BufferBytes,
 	}, silence}
 }
 
-// Do sends one request; it follows no redirect. Of an answer that isn't an object no more is read
-// than S3 ever sends.
+// Do sends one request and follows no redirect. It limits the body of every answer but an object to
+// what S3 ever sends.
 func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 	answer, err := t.http.RoundTrip(request)
 	isObject := strings.Contains(request.URL.RawQuery, "x-id=GetObject")
@@ -80,21 +82,20 @@ func (t *Transport) Do(request *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// CloseIdle closes the connections that are kept for later.
+// CloseIdle closes the idle connections.
 func (t *Transport) CloseIdle() { t.http.CloseIdleConnections() }
 
-// patientConn ends a connection on which nothing has moved for a while, in neither direction: while
-// a large body is sent, S3 is silent. An idle one ends so too.
+// patientConn ends a connection that was silent for a while in both directions, even an idle one.
+// Reads alone don't tell: S3 is silent while it receives a large body.
 type patientConn struct {
 	net.Conn
 	reader  io.Reader
 	silence time.Duration
-	second  atomic.Int64 // in which the deadline was moved last
+	second  atomic.Int64 // when the deadline was last moved
 	waiting atomic.Bool  // for bytes
 }
 
-// extend grants the next read or write its time from now; once a second, since it is called for
-// each of them.
+// extend moves the deadline, at most once a second: every read and write calls it.
 func (c *patientConn) extend() {
 	if now := time.Now(); c.second.Swap(now.Unix()) != now.Unix() {
 		_ = c.SetDeadline(now.Add(c.silence))
@@ -113,9 +114,9 @@ func (c *patientConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// IsSilent tells whether nothing has come on an idle connection, neither into net/http's buffers
-// nor into the kernel's. What did, be it an answer that nobody asked for, a 408 or the end, could
-// be taken for the answer to the next request.
+// IsSilent reports whether nothing has arrived on an idle connection, neither in net/http's buffers
+// nor in the kernel's. An unasked answer, a 408 or the end of the connection could pass for the
+// answer to the next request.
 func IsSilent(connection net.Conn) bool {
 	switch c := connection.(type) {
 	case *patientConn:
@@ -126,8 +127,8 @@ func IsSilent(connection net.Conn) bool {
 	return true
 }
 
-// isSilent waits until net/http waits for the next bytes, which it does soon after an answer,
-// unless there are more in its buffer; to be told so it needs the processor.
+// isSilent yields the processor until net/http waits for the next bytes, soon after an answer,
+// unless its buffer holds more.
 func (c *patientConn) isSilent() (silent bool) {
 	for range mostYields {
 		if c.waiting.Load() {

@@ -6,54 +6,51 @@ import (
 )
 
 // The adaptive pace finds S3's limit from its answers alone, and shares it with workers that it
-// knows nothing of.
+// doesn't know.
 //
-// It climbs until the first SlowDown, and measures what comes through while S3 refuses the rest:
-// that is the limit, or this worker's share of it. From then on x calls a second grow by
-// growth*sqrt(x) a second, and shrink by the part decrease at a SlowDown: at most once a refusal
-// time, as TCP does, since a call that was sent before the last decrease says nothing new.
+// It climbs until the first SlowDown, then measures how many calls get through while S3 refuses the
+// rest: that is the limit, or this worker's share of it. From then on a rate of x calls a second
+// grows by growth*sqrt(x) a second, and a SlowDown lowers it by the fraction decrease: at most once
+// in a refusal time, as in TCP, since a call sent before the last decrease says nothing new.
 //
-// S3 refuses within milliseconds and copies in anything up to a minute. So a call counts by when it
-// was sent, and for one that got through as soon as its refusal would have come: after two refusal
-// times.
+// S3 refuses within milliseconds, but a copy may take a minute. So a call counts at the time it was
+// sent, and counts as let through once its refusal would have come: after two refusal times.
 //
 // Additive increase and multiplicative decrease make shares equal (Chiu and Jain, 1989, Computer
 // Networks and ISDN Systems 17). An increase by a root of the rate lies between additive and
 // multiplicative: one of the binomial controls (Bansal and Balakrishnan, INFOCOM 2001: increase
 // alpha/x^k, decrease beta*x^l, fair for k+l > 0; here k = -1/2, l = 1). In balance growth*sqrt(x)
-// = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few at every size of
-// limit. Below fewCalls that would be a SlowDown for nearly every call: there the increase is
-// linear (k = -1), which keeps shares as they are, so that those of many workers with a few calls a
-// second are as equal as the measurement made them. A while after the last one the growth quickens
-// with a power of the time, as CUBIC's does (RFC 9438): for a limit that rose, because S3 split the
-// prefix or another worker came to its end. Where S3 has refused everything for a while, what was
-// known of the limit is of no use any more: with the first call that gets through the climb begins
-// again, as TCP's does after a timeout.
+// = decrease*x*s, so there are s = growth/decrease/sqrt(x) SlowDowns a second: few for every limit.
+// Below fewCalls that would be a SlowDown for nearly every call: there the increase is linear
+// (k = -1), which keeps the shares of many slow workers as equal as the measurement made them. A
+// while after the last SlowDown the growth quickens with a power of the time, like CUBIC's (RFC
+// 9438), because the limit may have risen: S3 split the prefix, or another worker ended. After S3
+// has refused everything for a while, the old limit is useless: with the first call that gets
+// through, the climb begins again, like TCP's after a timeout.
 //
-// Where S3 refuses most calls however few this worker makes, a client that ignores SlowDown takes
-// whatever it leaves: the rate stops at half of what came through when that began.
+// If S3 refuses most calls however few this worker makes, another client ignores SlowDown and takes
+// whatever is left: the rate then stops at half of what got through when that began.
 const (
 	firstRate  = 200.0 // calls a second
 	lowestRate = 1.0
 	growth     = 1.25
 	decrease   = 0.05
 	fewCalls   = 150.0
-	// The climb doubles in this time, or in twice a refusal if that is longer.
+	// doubling is the time in which the climb doubles, or two refusal times if they are longer.
 	doubling = 250 * time.Millisecond
-	// A measurement takes so long, until so many calls came through.
+	// A measurement ends after measuredCalls got through, within these bounds.
 	shortestMeasure = 300 * time.Millisecond
 	longestMeasure  = 3 * time.Second
 	measuredCalls   = 60
-	// The growth quickens after so long a time without a SlowDown.
+	// The growth quickens after this time without a SlowDown.
 	quiet = time.Second
 	step  = 100 * time.Millisecond
-	// Refusals are counted in spans of this length. S3 refuses everything once it refused so many
-	// calls in spans in which it let nothing through. Others take all they can once S3 refuses this
-	// part of the calls.
+	// Refusals are counted in spans of this length. S3 refuses everything if it let nothing through
+	// in spans with refusedInRow refusals. Other clients crowd it if it refuses crowdedPart.
 	span         = time.Second
 	refusedInRow = 10
 	crowdedPart  = 0.5
-	// Rate is only raised when it is what holds the calls back: this part of it was used.
+	// The rate is only raised if calls used this part of it.
 	usedPart = 0.7
 )
 
@@ -65,8 +62,7 @@ const (
 	steady
 )
 
-// tally counts the calls that were sent from one time to another, and those of them that were
-// refused.
+// tally counts the calls sent in a time span, and how many of them were refused.
 type tally struct {
 	from, until   time.Duration
 	sent, refused int
@@ -78,21 +74,21 @@ func (t *tally) through() float64 { return float64(t.sent - t.refused) }
 
 func (t *tally) throughPerS() float64 { return t.through() / (t.until - t.from).Seconds() }
 
-// adaptive is the control of one worker. It knows no clock: every time is told.
+// adaptive is the control of one worker. It has no clock: callers pass the time.
 type adaptive struct {
 	cap     float64 // 0: none
 	lowest  float64
 	rate    float64
 	phase   phase
-	refusal time.Duration // how long one takes, smoothed; 0 before the first
+	refusal time.Duration // smoothed time of a refusal; 0 before the first
 
-	stepped     time.Duration // until when growth is in the rate
+	stepped     time.Duration // when the rate last grew
 	sentInStep  int
-	slowedAt    time.Duration // when the rate was lowered last
+	slowedAt    time.Duration // when the rate was last lowered
 	measured    tally
 	spanned     tally
-	shut        int     // calls refused in spans of which S3 let nothing through
-	refusedPart float64 // of the calls of a span, smoothed
+	shut        int     // calls refused in spans in which S3 let nothing through
+	refusedPart float64 // smoothed part of a span's calls
 }
 
 func newAdaptive(limit float64) *adaptive {
@@ -101,7 +97,7 @@ func newAdaptive(limit float64) *adaptive {
 	return a
 }
 
-// Rate is that of the calls from now on.
+// Rate returns the rate of calls from now on.
 func (a *adaptive) Rate(now time.Duration) float64 {
 	if a.phase == measuring {
 		a.endMeasure(now)
@@ -114,7 +110,7 @@ func (a *adaptive) Rate(now time.Duration) float64 {
 	return a.rate
 }
 
-// Sent tells that a call goes out.
+// Sent counts a call that goes out.
 func (a *adaptive) Sent(now time.Duration) {
 	a.sentInStep++
 	for _, t := range []*tally{&a.measured, &a.spanned} {
@@ -124,7 +120,7 @@ func (a *adaptive) Sent(now time.Duration) {
 	}
 }
 
-// SlowedDown tells that a call was answered SlowDown.
+// SlowedDown counts a call that was answered SlowDown.
 func (a *adaptive) SlowedDown(now, sentAt time.Duration) {
 	if trip := now - sentAt; a.refusal == 0 {
 		a.refusal = trip
@@ -146,13 +142,13 @@ func (a *adaptive) SlowedDown(now, sentAt time.Duration) {
 	}
 }
 
-// slow begins a phase in which only calls from now on say something.
+// slow begins a phase in which only calls from now on count.
 func (a *adaptive) slow(next phase, now time.Duration) {
 	a.phase, a.slowedAt, a.stepped, a.sentInStep = next, now, now, 0
 	a.bound()
 }
 
-// endMeasure ends the measurement once enough calls came through, and what became of them is known.
+// endMeasure ends the measurement once enough calls got through and their results are known.
 func (a *adaptive) endMeasure(now time.Duration) {
 	m := &a.measured
 	unknown := a.rate * 2 * a.refusal.Seconds() // calls that may still be refused
@@ -166,7 +162,7 @@ func (a *adaptive) endMeasure(now time.Duration) {
 	}
 }
 
-// endSpan looks at the calls of a span, all of whose refusals have come, and begins the next.
+// endSpan evaluates a span, whose refusals have all come, and begins the next.
 func (a *adaptive) endSpan(now time.Duration) {
 	ended := a.spanned
 	a.spanned = tally{from: now, until: now + span}
@@ -186,8 +182,8 @@ func (a *adaptive) endSpan(now time.Duration) {
 	a.lookForOthers(ended, part)
 }
 
-// lookForOthers holds the rate where S3 refuses most calls however few they are: slowing down
-// further would only leave more to a client that never does.
+// lookForOthers holds the rate if S3 refuses most calls however few they are: slowing down further
+// would only leave more to a client that never does.
 func (a *adaptive) lookForOthers(ended tally, part float64) {
 	switch {
 	case part >= crowdedPart && ended.sent >= refusedInRow && a.phase != measuring:
@@ -198,7 +194,7 @@ func (a *adaptive) lookForOthers(ended tally, part float64) {
 	}
 }
 
-// grow raises the rate for the time since the last step, if the rate is what held the calls back.
+// grow raises the rate for the time since the last step, if the rate held the calls back.
 func (a *adaptive) grow(now time.Duration) {
 	twoCalls := time.Duration(2 / a.rate * float64(time.Second))
 	passed := min(now-a.stepped, max(2*step, twoCalls)).Seconds()

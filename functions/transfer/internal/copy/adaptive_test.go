@@ -14,7 +14,8 @@ type event struct {
 	do func()
 }
 
-// simulation is workers before one token bucket, on a clock of its own. S3 refuses fast and copies slowly, so both have a latency.
+// simulation is workers before one token bucket, on a clock of its own. S3 refuses fast and copies
+// slowly, so both have a latency.
 type simulation struct {
 	limit, burst, tokens    float64
 	filled                  time.Duration
@@ -31,12 +32,16 @@ type simulation struct {
 
 const longest = 90
 
-// simulate makes one whose workers start at these times, and are never asked for more than 100,000 calls a second.
-func simulate(limit, burst float64, copyTakes, refusalTakes time.Duration, starts ...time.Duration) *simulation {
-	s := &simulation{limit: limit, burst: burst, tokens: burst, copyTakes: copyTakes, refusalTakes: refusalTakes, most: 1e5,
-		due: map[time.Duration][]event{}, dice: rand.New(rand.NewPCG(13, 14)), slowDowns: make([]int, longest+1)}
+// simulate makes one whose workers start at these times, and are never asked for more than 100,000
+// calls a second.
+func simulate(limit, burst float64, copyTakes, refusalTakes time.Duration,
+	starts ...time.Duration) *simulation {
+	s := &simulation{limit: limit, burst: burst, tokens: burst, copyTakes: copyTakes,
+		refusalTakes: refusalTakes, most: 1e5, due: map[time.Duration][]event{},
+		dice: rand.New(rand.NewPCG(13, 14)), slowDowns: make([]int, longest+1)}
 	for worker, start := range starts {
-		s.workers, s.copied = append(s.workers, newAdaptive(0)), append(s.copied, make([]int, longest+1))
+		s.workers = append(s.workers, newAdaptive(0))
+		s.copied = append(s.copied, make([]int, longest+1))
 		s.at(start, func() { s.send(worker, start, start) })
 	}
 	return s
@@ -44,7 +49,8 @@ func simulate(limit, burst float64, copyTakes, refusalTakes time.Duration, start
 
 func (s *simulation) at(when time.Duration, do func()) {
 	bucket := s.due[when/time.Millisecond]
-	place, _ := slices.BinarySearchFunc(bucket, when, func(e event, when time.Duration) int { return cmp.Compare(e.at, when) })
+	place, _ := slices.BinarySearchFunc(bucket, when,
+		func(e event, when time.Duration) int { return cmp.Compare(e.at, when) })
 	s.due[when/time.Millisecond] = slices.Insert(bucket, place, event{when, do})
 }
 
@@ -76,8 +82,8 @@ func (s *simulation) take(now time.Duration) bool {
 	return true
 }
 
-// send makes one call of a worker that began at start, and plans the next. A request arrives after a quarter to half of a refusal's
-// latency, an answer is as late as told.
+// send makes one call of a worker that began at start, and plans the next. A request arrives after
+// a quarter to half of a refusal's latency, an answer is as late as told.
 func (s *simulation) send(worker int, start, now time.Duration) {
 	control := s.workers[worker]
 	next := now + time.Duration(float64(time.Second)/min(s.most, control.Rate(now-start)))
@@ -98,8 +104,9 @@ func (s *simulation) send(worker int, start, now time.Duration) {
 	s.at(next, func() { s.send(worker, start, next) })
 }
 
-// figures of a simulation from a second on: what part of the limit all workers used, what part of the calls was answered SlowDown, and
-// Jain's index of fairness: 1 for equal shares, 1/n where one has all.
+// figures of a simulation from a second on: what part of the limit all workers used, what part of
+// the calls was answered SlowDown, and Jain's index of fairness: 1 for equal shares, 1/n where one
+// has all.
 type figures struct{ through, refused, jain float64 }
 
 func (s *simulation) since(from int) figures {
@@ -109,7 +116,8 @@ func (s *simulation) since(from int) figures {
 		total, squares = total+copied, squares+copied*copied
 	}
 	slowDowns := sum(s.slowDowns[from:s.second])
-	return figures{total / float64(s.second-from) / s.limit, slowDowns / max(1, slowDowns+total), total * total / squares / float64(len(s.copied))}
+	return figures{total / float64(s.second-from) / s.limit, slowDowns / max(1, slowDowns+total),
+		total * total / squares / float64(len(s.copied))}
 }
 
 func sum(numbers []int) (all float64) {
@@ -135,24 +143,31 @@ func TestWorkersUseTheLimitAndShareItHoweverSlowACopyIs(t *testing.T) {
 		copyTakes, refusalTake time.Duration
 		refused                float64 // at most, once settled
 	}{
-		{1, 20, copies, fast, 0.1}, {1, 100, copies, fast, 0.03}, {1, 100, 5 * time.Second, fast, 0.03}, {1, 500, 20 * milli, fast, 0.02},
-		{1, 500, 300 * milli, 300 * milli, 0.06}, {1, 3500, 20 * milli, fast, 0.02}, {1, 3500, copies, fast, 0.02}, {3, 500, 20 * milli, fast, 0.02},
-		{10, 500, copies, fast, 0.05}, {20, 100, copies, fast, 0.4}, {30, 3500, copies, fast, 0.03}, {100, 500, 2 * time.Second, fast, 0.4},
+		{1, 20, copies, fast, 0.1}, {1, 100, copies, fast, 0.03},
+		{1, 100, 5 * time.Second, fast, 0.03}, {1, 500, 20 * milli, fast, 0.02},
+		{1, 500, 300 * milli, 300 * milli, 0.06}, {1, 3500, 20 * milli, fast, 0.02},
+		{1, 3500, copies, fast, 0.02}, {3, 500, 20 * milli, fast, 0.02},
+		{10, 500, copies, fast, 0.05}, {20, 100, copies, fast, 0.4}, {30, 3500, copies, fast, 0.03},
+		{100, 500, 2 * time.Second, fast, 0.4},
 		{50, 1000, 5 * time.Second, fast, 0.12},
 	} {
 		for _, burst := range []float64{max(2, c.limit/10), c.limit} {
 			s := simulate(c.limit, burst, c.copyTakes, c.refusalTake, atOnce(c.workers)...).run(30)
-			if all := s.since(0); all.through < 0.95 || s.since(10).refused > c.refused || all.jain < 0.96 {
+			if all := s.since(0); all.through < 0.95 || s.since(10).refused > c.refused ||
+				all.jain < 0.96 {
 				t.Error(c, burst, all)
 			}
 		}
 	}
-	for _, late := range []time.Duration{300 * milli, 3 * time.Second} { // a worker that begins later gets a share too
-		if s := simulate(500, 50, copies, fast, 0, late/3, late).run(60); s.since(0).through < 0.95 || s.since(30).jain < 0.9 {
+	// a worker that begins later gets a share too
+	for _, late := range []time.Duration{300 * milli, 3 * time.Second} {
+		s := simulate(500, 50, copies, fast, 0, late/3, late).run(60)
+		if s.since(0).through < 0.95 || s.since(30).jain < 0.9 {
 			t.Error(late, s.since(30))
 		}
 	}
-	if s := simulate(3500, 350, copies, fast, 0, 20*time.Second).run(60); s.since(40).jain < 0.95 { // and not a small one
+	// and not a small one
+	if s := simulate(3500, 350, copies, fast, 0, 20*time.Second).run(60); s.since(40).jain < 0.95 {
 		t.Error(s.since(40))
 	}
 }
@@ -188,7 +203,8 @@ func TestTheRateHoldsBesideAClientThatIgnoresSlowDown(t *testing.T) {
 		s := simulate(500, 50, copies, fast, atOnce(workers)...)
 		s.run(9).ignoring = 3
 		for _, second := range []int{25, 39} {
-			if rate := s.run(second).workers[0].Rate(time.Duration(second) * time.Second); rate < 5 {
+			now := time.Duration(second) * time.Second
+			if rate := s.run(second).workers[0].Rate(now); rate < 5 {
 				t.Error(workers, second, rate)
 			}
 		}
@@ -206,7 +222,8 @@ func TestARateThatIsNotUsedDoesNotGrowAndACapIsNeverExceeded(t *testing.T) {
 	for second := range 60 {
 		s.run(second)
 		now := time.Duration(second) * time.Second
-		if unused, capped := s.workers[0].Rate(now), s.workers[1].Rate(now); unused > 2000 || capped > 300 || second > 5 && capped < 299 {
+		if unused, capped := s.workers[0].Rate(now), s.workers[1].Rate(now); unused > 2000 ||
+			capped > 300 || second > 5 && capped < 299 {
 			t.Error(second, unused, capped)
 		}
 	}

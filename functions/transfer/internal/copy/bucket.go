@@ -17,20 +17,19 @@ import (
 const (
 	deleteObjects = "DeleteObjects"
 	headObject    = "HeadObject"
-	// sourcesAtOnce are asked for at a time. The calls at once have the connections that the
-	// machine has file descriptors for, 1,024 in Lambda: a second connection for each of them
-	// wouldn't open.
+	// sourcesAtOnce is the most requests for sources at once. The copies already use nearly all
+	// file descriptors, of which Lambda has 1,024.
 	sourcesAtOnce = 16
-	// deletionsAtOnce is the batches of deleted keys under way: S3 counts each key against the
-	// 3,500 a second of a prefix.
+	// deletionsAtOnce is the most batches of deletions at once: each key counts against the 3,500
+	// requests a second of a prefix.
 	deletionsAtOnce = 4
 )
 
-// advice is what the reader can do about a refusal.
+// advice says what to do about a refusal.
 var advice = map[string]string{
 	copyObject + " " + failure.AccessDenied: "the role may not read the source, write the " +
-		"destination or use their KMS key, or the " +
-		"source doesn't exist: check the role's policy and the key",
+		"destination or use their KMS key, or the source doesn't exist: check the role's policy " +
+		"and the key",
 	copyObject + " " + failure.NoSuchBucket: "the source or the destination bucket " +
 		"doesn't exist: check the names of both buckets",
 	deleteObjects + " " + failure.AccessDenied: "the role needs s3:DeleteObject in the " +
@@ -41,14 +40,15 @@ var advice = map[string]string{
 		"account owns the bucket",
 }
 
-// route is the way from one bucket to another. An error is of the type Settings.
+// route leads from one bucket to another.
 type route struct {
 	from, to *bucket.Bucket
 	copier   *copier
 }
 
-func openRoute(ctx context.Context, region, source, destination string, parallel int64) (*route,
-	error) {
+// openRoute makes the clients. Errors are of the type Settings.
+func openRoute(ctx context.Context, region, source, destination string,
+	parallel int64) (*route, error) {
 	target, err := bucket.Open(ctx, region, destination, bucket.Options{
 		Connections: int(parallel), Silence: silence, Advice: advice})
 	if err != nil {
@@ -63,8 +63,7 @@ func openRoute(ctx context.Context, region, source, destination string, parallel
 	return &route{origin, target, made}, err
 }
 
-// patiently returns the bucket for what a copy lists and reads besides its copies: as patient with
-// SlowDown as they are.
+// patiently returns the bucket for listing and reading, as patient with SlowDown as the copies are.
 func (p Policy) patiently(b *bucket.Bucket) *bucket.Bucket {
 	made := *b
 	made.Retry.Patient = p.Pace == Adaptive
@@ -87,8 +86,8 @@ func read(ctx context.Context, b *bucket.Bucket, seen *observed, key string) (te
 	return text, err
 }
 
-// empty deletes everything below the destination's prefix, a page of the listing at a time, and
-// looks whether that is so.
+// empty deletes everything below the destination's prefix, page by page of the listing, and checks
+// that nothing is left.
 func (j *job) empty(ctx context.Context) error {
 	began, to := time.Now(), j.patiently(j.to)
 	defer func() { j.seen.emptying.Store(int64(time.Since(began))) }()
@@ -105,9 +104,8 @@ func (j *job) empty(ctx context.Context) error {
 	})
 }
 
-// delete deletes the objects of a page; what S3 refuses in passing is tried again, and what it
-// wants slower for as long as it does: several batches at once are more than a prefix takes, and no
-// time is taken of it.
+// delete deletes the objects of a page. It retries temporary errors, and SlowDown without a limit:
+// several batches at once exceed a prefix's rate, and emptying isn't timed.
 func (j *job) delete(ctx context.Context, objects []types.Object) error {
 	keys := []types.ObjectIdentifier{}
 	for _, object := range objects {

@@ -15,18 +15,17 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// object is what S3 says of one without its body.
+// object is what S3 says of an object without its body.
 type object struct {
 	etag  string
 	bytes int64
-	// Checksums of a kind have the same algorithm, over all bytes or over parts; "" for an object
-	// that has none.
+	// Checksums of one kind have the same algorithm, over all bytes or over parts. "": no checksum.
 	checksumKind, checksum string
-	// isDigest says that the ETag is a sum of the content: neither of parts nor encrypted with a
-	// key of KMS or the customer.
+	// isDigest says that the ETag is a hash of the content: the object isn't in parts, nor
+	// encrypted with a key of KMS or the customer.
 	isDigest bool
-	// age is the time since the object was written, by S3's clock in whole seconds; an hour where
-	// it doesn't say.
+	// age is the time since the object was written, in whole seconds of S3's clock; one hour if S3
+	// doesn't say.
 	age time.Duration
 }
 
@@ -64,24 +63,24 @@ func objectOf(answer *s3.HeadObjectOutput) object {
 	return told
 }
 
-// comparable tells whether two objects that aren't the same by what S3 stored must differ.
+// comparable reports whether two objects that aren't the same are known to differ.
 func (o object) comparable(other object) bool {
 	return o.bytes != other.bytes || o.isDigest && other.isDigest ||
 		o.checksum != "" && o.checksumKind == other.checksumKind
 }
 
-// same tells whether two objects have the same content as far as S3 can say: by ETag, or, since KMS
-// and parts give the same bytes other ETags, by size and a checksum of the same kind.
+// same reports whether two objects are known to have the same content: by size and ETag or, since
+// KMS and multipart uploads change the ETag, by size and a checksum of the same kind.
 func (o object) same(other object) bool {
 	return o.bytes == other.bytes && (o.etag != "" && o.etag == other.etag ||
 		o.checksum != "" && o.checksum == other.checksum && o.checksumKind == other.checksumKind)
 }
 
-// mostSources are remembered: masters are few, and the sources of a listing are each asked for once
-// anyway.
+// mostSources is how many sources are remembered. Masters are few, and the sources of a listing are
+// each requested only once.
 const mostSources = 1000
 
-// source is what S3 says of a row's source, or has said before.
+// source returns what S3 says of a row's source, from memory if it can.
 func (j *job) source(ctx context.Context, r row) (object, error) {
 	j.mutex.Lock()
 	told, ok := j.sources[r.Source]
@@ -98,16 +97,16 @@ func (j *job) source(ctx context.Context, r row) (object, error) {
 	return told, err
 }
 
-// compare finds out what has the destination's key already: the same object, which is this worker's
-// own copy when an earlier try has an unknown outcome; nil then. Another object is an error. tried
-// is the time since the first try: what S3 can't compare is our copy, if it has the size and was
-// written since.
+// compare looks at the object that already has the destination's key. It returns nil for the same
+// object, which is this worker's own copy if the result of an earlier attempt is unknown, and an
+// error for any other. tried is the time since the first attempt: an object that can't be compared
+// is the own copy if it has the size and was written since.
 func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Duration) error {
 	there, err := j.head(ctx, j.to, r.Destination)
 	if err != nil {
 		return err
 	}
-	wanted := object{etag: r.ETag, bytes: r.Bytes} // as a listing says
+	wanted := object{etag: r.ETag, bytes: r.Bytes} // from a listing
 	if !there.same(wanted) {
 		if wanted, err = j.source(ctx, r); err != nil {
 			return err
@@ -119,14 +118,13 @@ func (j *job) compare(ctx context.Context, r row, unknown bool, tried time.Durat
 	case !comparable:
 		return failure.New(failure.ObjectNotComparable,
 			"the object at the destination has the source's size, but its ETag %s can't be "+
-				"compared with %s: "+
-				"keep it if an earlier run copied it, otherwise delete it", there.etag, wanted.etag)
+				"compared with %s: keep it if an earlier run copied it, otherwise delete it",
+			there.etag, wanted.etag)
 	default:
 		return failure.New(failure.ObjectDiffers,
-			"the object at the destination (%d bytes, ETag %s) differs from the source (%d "+
-				"bytes, ETag %s): "+
-				"delete it, or empty the destination first", there.bytes, there.etag, wanted.bytes,
-			wanted.etag)
+			"the object at the destination (%d bytes, ETag %s) differs from the source (%d bytes, "+
+				"ETag %s): delete it, or empty the destination first",
+			there.bytes, there.etag, wanted.bytes, wanted.etag)
 	}
 	if unknown {
 		j.seen.made(r)

@@ -26,36 +26,34 @@ import (
 
 const (
 	copyObject = "CopyObject"
-	// The AWS SDK signs copies and does no more: what records say of them.
+	// sdk in records: the AWS SDK only signs copies.
 	sdk = "none"
-	// A copy has no body, and plain HTTP is for loopback: nothing is gained by hashing.
+	// A copy has no body, and plain HTTP is only for loopback: hashing would gain nothing.
 	unsigned = "UNSIGNED-PAYLOAD"
-	// While S3 copies a large object it is silent or sends white space: an object of 5 GB takes a
-	// minute and more.
+	// S3 is silent or sends white space while it copies. 5 GB take more than a minute.
 	silence = 90 * time.Second
-	// More is no answer to a copy.
+	// longestAnswer is the most bytes read of an answer to a copy.
 	longestAnswer = 64 << 10
-	// A TLS handshake is mostly arithmetic. A thousand at once on a small share of a processor
-	// would all take as long as the thousand, and the last would be given up for lost.
+	// A TLS handshake is mostly computation. If a thousand shared a small part of a processor, the
+	// last ones would time out.
 	handshakesAtOnce = 64
 )
 
-// longestCall bounds a call whose answer never ends, though it is never silent. A variable for
-// tests.
+// longestCall bounds a call whose answer never ends, but is never silent. A variable for tests.
 var longestCall = 15 * time.Minute
 
-// errExists says that an object has the destination's key, so nothing was copied.
+// errExists: an object already has the destination's key, and nothing was copied.
 var errExists = errors.New("CopyObject 412 PreconditionFailed: the destination exists")
 
 // copier makes CopyObject calls with a bucket's connections and credentials. The SDK's own call
 // would take three times the CPU.
 type copier struct {
 	to      *bucket.Bucket
-	where   url.URL     // of the empty key
-	source  string      // of the empty key
+	where   url.URL     // for the empty key
+	source  string      // for the empty key
 	header  http.Header // of every request
 	signer  *v4.Signer
-	opening chan struct{} // calls that may not have their connection yet
+	opening chan struct{} // calls that may still need a connection
 }
 
 func newCopier(ctx context.Context, from string, to *bucket.Bucket) (*copier, error) {
@@ -83,23 +81,24 @@ func newCopier(ctx context.Context, from string, to *bucket.Bucket) (*copier, er
 type call struct {
 	*http.Request
 	credentials aws.Credentials
-	requests    int // sent: net/http sends it again where a kept connection turns out to be closed
+	requests    int // net/http sends a second one if a kept connection turns out to be closed
 }
 
-// copy asks S3 once for the copy of a row, unless its destination is taken: then the error is
-// errExists. count hears of every request. unknown says that S3 may have made the copy whatever the
-// error is, or an earlier request of the same call.
+// copy calls CopyObject once for a row. The error is errExists if the destination is taken. count
+// is called for every request. unknown says that this or an earlier request of the call may have
+// made the copy whatever the error is.
 func (c *copier) copy(ctx context.Context, r row, count func()) (unknown bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, longestCall,
-		failure.Passing(failure.ReadTimeout, "S3 hadn't ended its answer to CopyObject after %v",
-			longestCall))
+	late := failure.Passing(failure.ReadTimeout,
+		"S3 hadn't ended its answer to CopyObject after %v", longestCall)
+	ctx, cancel := context.WithTimeoutCause(ctx, longestCall, late)
 	defer cancel()
 	sent := &call{Request: c.request(r)}
 	if sent.credentials, err = c.to.Identify(ctx); err != nil {
 		return false, err
 	}
-	if err := c.signer.SignHTTP(ctx, sent.credentials, sent.Request, unsigned, "s3", c.to.Region,
-		time.Now()); err != nil {
+	err = c.signer.SignHTTP(ctx, sent.credentials, sent.Request, unsigned, "s3", c.to.Region,
+		time.Now())
+	if err != nil {
 		return false, failure.New(failure.Unexpected, "signing the request: %v", err)
 	}
 	answer, body, err := c.send(ctx, sent, count)
@@ -120,11 +119,11 @@ func (c *copier) request(r row) *http.Request {
 	return &http.Request{Method: http.MethodPut, URL: &where, Host: where.Host, Header: header}
 }
 
-// send sends a call and reads its answer whole.
-func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Response, []byte,
-	error) {
-	// Unsent, it lets net/http send the request again when a kept connection ends before the first
-	// byte of an answer.
+// send sends a call and reads its whole answer.
+func (c *copier) send(ctx context.Context, sent *call,
+	count func()) (*http.Response, []byte, error) {
+	// This header isn't sent. It lets net/http send the request again if a kept connection ends
+	// before the first byte of an answer.
 	sent.Header["Idempotency-Key"] = nil
 	c.opening <- struct{}{}
 	opened := sync.OnceFunc(func() { <-c.opening })
@@ -133,7 +132,7 @@ func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Resp
 		&httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
 			opened()
 			if got.Reused && !bucket.IsSilent(got.Conn) {
-				_ = got.Conn.Close() // nothing goes out on it, so net/http takes another
+				_ = got.Conn.Close() // before anything is sent: net/http takes another connection
 				return
 			}
 			sent.requests++
@@ -148,14 +147,14 @@ func (c *copier) send(ctx context.Context, sent *call, count func()) (*http.Resp
 	return answer, body, err
 }
 
-// judge trusts no answer that isn't whole: S3 may answer 200 and then an error, or nothing.
+// judge trusts no incomplete answer: S3 may answer 200 and then an error, or nothing.
 func (c *copier) judge(ctx context.Context, sent *call, answer *http.Response, body []byte) error {
 	var said struct{ Code, Message, Region string }
 	has := func(text string) bool { return bytes.Contains(body, []byte(text)) }
 	status := answer.StatusCode
 	switch {
 	case status >= 300 || has("<Error>"):
-		_ = xml.Unmarshal(body, &said) // without a body the status alone says what is known
+		_ = xml.Unmarshal(body, &said) // without a body only the status is known
 	case has("</CopyObjectResult>"):
 		return nil
 	case has("<CopyObjectResult") || len(bytes.TrimSpace(body)) == 0:
@@ -175,20 +174,20 @@ func (c *copier) judge(ctx context.Context, sent *call, answer *http.Response, b
 		Operation: copyObject, Status: status, Code: said.Code, Message: said.Message,
 		Region: cmp.Or(answer.Header.Get("X-Amz-Bucket-Region"), said.Region),
 	})
-	if refused.Mended {
+	if refused.Expired {
 		c.to.Renew(ctx, sent.credentials)
 	}
 	return refused
 }
 
-// statusBefore is what a code that came behind a 200 means before it.
+// statusBefore is the status that belongs to an error code after a 200.
 var statusBefore = map[string]int{
 	"PreconditionFailed": 412, "ConditionalRequestConflict": 409, "OperationAborted": 409,
 	"InternalError": 500, "AccessDenied": 403,
 	"ServiceUnavailable": 503, "SlowDown": 503,
 }
 
-// refused names a refusal, and what only a copy can be refused for.
+// refused turns a refusal into a failure, with the reasons that only copies have.
 func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	refused, kind, advice := c.to.Refused(said), "", ""
 	switch {
@@ -202,7 +201,7 @@ func (c *copier) refused(said bucket.Refusal) *failure.Error {
 	case said.Status == http.StatusServiceUnavailable && said.Code != failure.SlowDown:
 		kind, advice = failure.S3, "this isn't S3's SlowDown: S3, or a proxy before it, "+
 			"couldn't answer; try again later"
-	case said.Status == http.StatusConflict: // another request for this key was under way
+	case said.Status == http.StatusConflict: // with another request for this key
 		refused.Temporary = true
 	}
 	if kind != "" {

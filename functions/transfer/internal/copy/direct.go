@@ -5,16 +5,17 @@ import (
 	"regexp"
 )
 
-// wholeNumber is a number as text: the published payload has them so.
+// wholeNumber is a number as text, as in the published payload.
 var wholeNumber = regexp.MustCompile(`^"(0|[1-9][0-9]{0,15})"$`)
 
-// Invoked implements sandbox.Direct: it turns what the function was invoked with by hand into a work order. That is the
-// published payload {"parallel_limit": "100"}, with any other keys of an order, and with numbers as text or not. Without a
-// manifest the destination is emptied first, as it is there. What is wrong with it is said as of an order; an object without
-// parallel_limit isn't meant as one.
+// Invoked implements sandbox.Direct: it turns the event of a manual invocation into a work order.
+// The event is the published payload {"parallel_limit": "100"}, with any other keys of an order,
+// and numbers as text or not. Without a manifest the destination is emptied first, as published.
+// Errors are those of a work order. An object without parallel_limit isn't one.
 func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
 	values := map[string]json.RawMessage{}
-	if json.Unmarshal(event, &values) != nil || values["parallel_limit"] == nil || values["Records"] != nil {
+	if json.Unmarshal(event, &values) != nil || values["parallel_limit"] == nil ||
+		values["Records"] != nil {
 		return "", false
 	}
 	for key, value := range values {

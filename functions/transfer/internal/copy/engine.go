@@ -18,25 +18,24 @@ import (
 )
 
 const (
-	// look is how often the trajectory and the deadline are seen to.
+	// look is how often the trajectory and the deadline are updated.
 	look = 50 * time.Millisecond
-	// callsGrace is how long calls under way may take once the work was told to stop: what S3
-	// copies is counted then. It is shorter than the time that a host gives its work
-	// (internal/worker, graces).
+	// callsGrace is how long calls under way may take after the work was told to stop, so that
+	// their copies are counted. It is shorter than the time that a host gives its work
+	// (internal/worker, usualGrace).
 	callsGrace = 15 * time.Second
-	// mostUnanswered rows given up one after the other end the work: then it isn't the rows, but
-	// the way to S3, and a message that comes back finds it open again. Fewer may be lost on the
-	// way while others get through.
+	// mostUnanswered is how many rows in a row may fail without an answer before the work ends:
+	// then S3 can't be reached, and the redelivered message may find it again. A few rows may fail
+	// so while others get through.
 	mostUnanswered = 100
-	// Bounds of the time that calls under way are given to end.
+	// Bounds of the time for calls under way to end.
 	shortestReserve = time.Second
 	longestReserve  = 30 * time.Second
-	// keptFiles is for what isn't a copy's connection: HEADs of sources, the listing, standard
-	// streams, files.
+	// keptFiles are not for copies: HEADs of sources, the listing, standard streams, files.
 	keptFiles = sourcesAtOnce + 16
 )
 
-// flushEvery is how often the failed rows are written, full or not. A variable for tests.
+// flushEvery is how often failed rows are written at least. A variable for tests.
 var flushEvery = time.Second
 
 // job is one copy to do. Its memory doesn't grow with the number of rows.
@@ -49,27 +48,27 @@ type job struct {
 	rows       source // nil: nothing to copy
 	seen       *observed
 	failures   *failures
-	nameRest   bool   // rows that aren't begun because the work ended go to failures too
-	progress   func() // is called every few seconds; nil: nobody wants to know
-	// until bounds the whole; zero: no bound. Copies stop beginning early enough that those under
-	// way end before it.
+	nameRest   bool   // rows that weren't begun go to failures too
+	progress   func() // called every few seconds; may be nil
+	// until bounds the whole job; zero: no bound. Copies stop beginning early enough that those
+	// under way end before it.
 	until time.Time
-	// lookFirst is whether the next row's destination is looked at before it is copied: rows that
-	// are there come together, where a run goes on with what an earlier one left.
+	// lookFirst says whether to look at the next destination before copying: existing objects come
+	// in groups when a run continues an earlier one.
 	lookFirst atomic.Bool
 
 	pacer      *pacer
 	quota      *ratelimit.TokenBucket
-	unanswered atomic.Int64 // rows given up one after the other without an answer of S3 in between
+	unanswered atomic.Int64 // rows in a row that failed without an answer
 
 	mutex   sync.Mutex
 	sources map[string]object // as HEAD describes them
 }
 
-// run does a job. When ctx ends, nothing more begins; calls bounds what is under way. What happened
-// is in seen, at any time; the error is why the work as a whole wasn't done.
+// run does a job. When ctx ends, nothing more begins; calls bounds the requests under way. seen
+// holds the results at any time. The error says why the job as a whole wasn't done.
 func (j *job) run(calls, ctx context.Context) error {
-	// A log that can't be written to shows at the record, a file at the verb's end.
+	// Writing the record, or the end of the verb, reports errors of the log or the file.
 	defer func() { _ = j.failures.flush() }()
 	begin, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -99,8 +98,8 @@ func (j *job) run(calls, ctx context.Context) error {
 	return err
 }
 
-// capParallel lowers the calls at once to the connections that this process may open: 1,024 files
-// in Lambda.
+// capParallel lowers the calls at once to the connections that this process may open. Lambda allows
+// 1,024 files.
 func (j *job) capParallel() {
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil && files.Cur < 2*LargestParallel {
@@ -108,7 +107,7 @@ func (j *job) capParallel() {
 	}
 }
 
-// watch looks at the copy until it has ended, and stops it in time.
+// watch follows the copy to its end, and stops it in time.
 func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 	defer j.seen.look(true)
 	looking, flushing, telling := time.Tick(look), time.Tick(flushEvery), time.Tick(progressEvery)
@@ -116,7 +115,7 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 		select {
 		case <-ended:
 			return
-		case <-flushing: // so that they are there whatever becomes of this process
+		case <-flushing: // so that they survive this process
 			_ = j.failures.flush()
 		case <-telling:
 			if j.progress != nil {
@@ -126,25 +125,24 @@ func (j *job) watch(stop context.CancelCauseFunc, ended chan struct{}) {
 			if j.seen.look(false); j.isLate() {
 				stop(failure.New(failure.DeadlineExceeded,
 					"stopped before the timeout with %d copied, %d already there and %d failed; "+
-						"SQS "+
-						"redelivers the message for the rest: raise timeout_s or lower slice_rows",
-					j.seen.copied.Load(), j.seen.alreadyThere.Load(),
-					j.seen.failed.Load()))
+						"SQS redelivers the message for the rest: raise timeout_s or lower "+
+						"slice_rows",
+					j.seen.copied.Load(), j.seen.alreadyThere.Load(), j.seen.failed.Load()))
 			}
 		}
 	}
 }
 
-// isLate tells whether it is time to begin no more copies: the rest is for the slowest so far,
-// twice over, but at most half of all.
+// isLate reports whether it is too late to begin more copies: twice the slowest call so far is
+// reserved for those under way, but at most half of the time.
 func (j *job) isLate() bool {
 	slowest := time.Duration(2 * j.seen.latency.Ms(100) * float64(time.Millisecond))
 	reserve := min(max(slowest, shortestReserve), longestReserve, j.until.Sub(j.seen.began)/2)
 	return !j.until.IsZero() && time.Until(j.until) <= reserve
 }
 
-// copyAll copies all rows. calls bounds the requests; when begin ends, no further copy begins, but
-// those under way are brought to their end.
+// copyAll copies all rows. calls bounds the requests. When begin ends, no further copy begins, but
+// those under way are finished.
 func (j *job) copyAll(calls, begin context.Context) error {
 	read := func(begin context.Context, give func(row) error) error {
 		return j.rows(begin, func(r row) error { return j.hand(r, give) })
@@ -152,13 +150,13 @@ func (j *job) copyAll(calls, begin context.Context) error {
 	return workers.Share(begin, j.Parallel, read, func(begin context.Context, r row) error {
 		err := j.copy(calls, begin, r)
 		if err != nil {
-			j.leave(r) // where that is no error of the work, the row isn't part of it any more
+			j.leave(r) // if the work itself succeeds, the row is no part of it
 		}
 		return err
 	})
 }
 
-// hand counts a row, and gives it to who copies it if there is something to copy.
+// hand counts a row, and gives it to a worker unless it is refused.
 func (j *job) hand(r row, give func(row) error) error {
 	j.seen.planned.Add(1)
 	if refused := r.refused(j.prefix, j.from.Name == j.to.Name); refused != nil {
@@ -169,7 +167,7 @@ func (j *job) hand(r row, give func(row) error) error {
 	if err != nil {
 		j.leave(r)
 	}
-	if j.nameRest { // the rest of the rows too
+	if j.nameRest { // go on with the rest
 		return nil
 	}
 	return err
@@ -193,20 +191,19 @@ func (j *job) fail(r row, err error) {
 	j.failures.add(r, kind, message)
 }
 
-// tries is what became of a row so far.
+// tries are the attempts at one row so far.
 type tries struct {
 	row
 	began        time.Time
 	number       int64
 	slowed       int64
-	copiedBefore int64 // by all workers
-	paid         uint  // of the quota, for the last retry
+	copiedBefore int64 // by all goroutines
+	paid         uint  // from the quota, for the last retry
 	unknown      bool  // S3 may have made the copy
-	mended       bool  // with new credentials
+	renewed      bool  // the credentials
 }
 
-// copy brings one row to its end. An error is one that every other row would meet too; so is the
-// end of begin.
+// copy finishes one row. It returns only errors that all rows would meet, such as the end of begin.
 func (j *job) copy(calls, begin context.Context, r row) error {
 	if j.lookFirst.Load() {
 		if j.compare(calls, r, false, 0) == nil {
@@ -238,7 +235,7 @@ func (j *job) copy(calls, begin context.Context, r row) error {
 	}
 }
 
-// try makes one CopyObject, and compares where the destination is taken.
+// try calls CopyObject once, and compares the objects if the destination is taken.
 func (j *job) try(ctx context.Context, t *tries) error {
 	sentAt := j.seen.noteCall()
 	j.pacer.adapt(func(a *adaptive) { a.Sent(sentAt) })
@@ -261,31 +258,32 @@ func (j *job) try(ctx context.Context, t *tries) error {
 	return err
 }
 
-// isOf tells whether an error is of one of these kinds.
+// isOf reports whether an error is of one of these kinds.
 func isOf(err error, kinds ...string) bool {
 	var failed *failure.Error
 	return errors.As(err, &failed) && slices.Contains(kinds, failed.Type)
 }
 
-// isAnswer tells whether S3 answered, whatever it said.
+// isAnswer reports whether S3 answered at all.
 func isAnswer(err error) bool {
 	return !isOf(err, failure.NoConnection, failure.ConnectionCut, failure.ReadTimeout)
 }
 
-// again tells whether a row is tried again after an error, and when.
+// again reports whether to retry a row after an error, and after which pause.
 func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 	var failed *failure.Error
 	unit, longest, cost := j.to.Retry.FirstPause, float64(longestPause), uint(retryCost)
 	switch {
 	case !errors.As(err, &failed):
 		return 0, false
-	case failed.Type == failure.SlowDown && j.Pace == Adaptive: // of a comparison too, which has been tried often
+	// also of a comparison, which has used up its own attempts
+	case failed.Type == failure.SlowDown && j.Pace == Adaptive:
 		t.slowed++
 		isStuck := t.slowed >= fewestSlowed && time.Since(t.began) > longestSlowed &&
 			j.seen.copied.Load() > t.copiedBefore
 		return pauseAfter(t.slowed, longestSlowedPause, unit/10), !isStuck
-	case failed.Mended && !t.mended: // so that none of the calls that met it has to pay
-		t.mended = true
+	case failed.Expired && !t.renewed: // at no cost, since many calls meet it at once
+		t.renewed = true
 		return 0, true
 	case failed.Type == failure.ReadTimeout:
 		cost = timeoutCost
@@ -303,7 +301,7 @@ func (j *job) again(t *tries, err error) (pause time.Duration, again bool) {
 	return pause, again
 }
 
-// give gives a row up, unless one of its tries made the copy after all.
+// give gives a row up, unless one of its attempts made the copy after all.
 func (j *job) give(calls context.Context, t *tries, err error) error {
 	if t.unknown && j.compare(calls, t.row, true, time.Since(t.began)) == nil {
 		return nil
@@ -311,7 +309,8 @@ func (j *job) give(calls context.Context, t *tries, err error) error {
 	if calls.Err() != nil {
 		return context.Cause(calls)
 	}
-	if isOf(err, failure.Settings, failure.NoCredentials, failure.NoSuchBucket) { // every other row would meet it
+	// every other row would meet it
+	if isOf(err, failure.Settings, failure.NoCredentials, failure.NoSuchBucket) {
 		return err
 	}
 	j.fail(t.row, err)

@@ -13,16 +13,16 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// longestLogLine is the most bytes that a line of failed objects may have in a log: an event takes
-// more, but not every reader does.
+// longestLogLine is the most bytes of a line of failed objects in a log. An event takes more, but
+// not every reader does.
 const longestLogLine = 100_000
 
-// failures writes the rows that failed as they come, so that none is kept. What identifies a line
-// stands first in it: Logs Insights finds only the first 200 fields.
+// failures writes failed rows at once instead of keeping them. The keys that identify a line stand
+// first in it: Logs Insights finds only the first 200 fields.
 type failures struct {
 	log         io.Writer
 	begin       string
-	longestLine int // 0: a line a row
+	longestLine int // 0: one row a line
 	most        int // rows written; 0: all
 
 	mutex   sync.Mutex
@@ -30,7 +30,7 @@ type failures struct {
 	err     error // of the first write that failed
 	added   int
 	reasons map[string]int // rows by error_type
-	first   string         // of the messages
+	first   string         // message
 }
 
 func newFailures(log io.Writer, runID, cell string, seq, attempt int64, longestLine int) *failures {
@@ -45,8 +45,8 @@ func (f *failures) add(r row, kind, message string) {
 		slice = r.Slice
 	}
 	pairs := record.Pairs("slice", slice, "line", record.OrNull(r.Line), "source", r.Source,
-		"destination", r.Destination, "error_type", kind, "error_message",
-		record.OneLine(message))
+		"destination", r.Destination, "error_type", kind,
+		"error_message", record.OneLine(message))
 	text := record.Object(pairs)
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -79,7 +79,7 @@ func (f *failures) summary() string {
 	return fmt.Sprintf("%s, such as: %s", strings.Join(kinds, ", "), f.first)
 }
 
-// flush writes what is left, and returns the first error of all writes.
+// flush writes the last line, and returns the first error of any write.
 func (f *failures) flush() error {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

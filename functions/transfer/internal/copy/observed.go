@@ -13,7 +13,7 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// observed is what is seen of a copy while it runs: its counters may be read at any time.
+// observed is the state of a running copy. Its counters may be read at any time.
 type observed struct {
 	work.Work
 	began time.Time
@@ -40,7 +40,7 @@ func (o *observed) countCopy() {
 	o.calls.Add(1)
 }
 
-// made counts a copy of ours.
+// made counts a copy that this worker made.
 func (o *observed) made(r row) {
 	o.copied.Add(1)
 	o.Bytes.Add(max(0, r.Bytes))
@@ -72,7 +72,7 @@ func (o *observed) elapsedSeconds() float64 {
 	return time.Duration(max(0, o.lastAnswer.Load()-o.firstCall.Load())).Seconds()
 }
 
-// look takes note of the state for the trajectory, for the last time where the copy has ended.
+// look adds the state to the trajectory, for the last time if the copy has ended.
 func (o *observed) look(ended bool) {
 	first, seconds := time.Duration(o.firstCall.Load()), o.elapsedSeconds()
 	if first == 0 {
@@ -93,8 +93,8 @@ func (o *observed) course() string {
 	return o.track.text()
 }
 
-// outcome returns what the record says of a copy, whatever came of it. Order and settings are nil
-// where they couldn't be read: what is theirs is null then.
+// outcome returns what the record says of a copy, successful or not. If order or settings couldn't
+// be read, they are nil and their keys null.
 func (o *observed) outcome(asked *order, from *settings, err error) record.Outcome {
 	isOrder, isSet, pairs := asked != nil, from != nil, work.Pairs
 	if !isOrder {
@@ -125,8 +125,8 @@ func (o *observed) outcome(asked *order, from *settings, err error) record.Outco
 	}
 }
 
-// counts is what happened, from the rows planned to the requests sent. Where not all was done,
-// nobody has counted the plan.
+// counts are the record's counts, from the rows planned to the requests sent. Only a complete copy
+// has counted its plan.
 func (o *observed) counts(all bool) []record.Pair {
 	rate := 0.0
 	if elapsed := o.elapsedSeconds(); elapsed > 0 {
@@ -134,41 +134,40 @@ func (o *observed) counts(all bool) []record.Pair {
 	}
 	_, cpu := o.Spent()
 	return slices.Concat(work.Pairs(all, "planned", o.planned.Load()), record.Pairs(
-		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(), "failed",
-		o.failed.Load(), "malformed", o.malformed.Load(),
-		"calls", o.calls.Load(), "calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries",
-		o.Retries.Load(),
+		"copied", o.copied.Load(), "already_there", o.alreadyThere.Load(),
+		"failed", o.failed.Load(), "malformed", o.malformed.Load(), "calls", o.calls.Load(),
+		"calls_per_s", rate, "slowdowns", o.slowDowns.Load(), "retries", o.Retries.Load(),
 	), o.latency.Pairs(true, "call"), record.Pairs(
 		"emptied", o.emptied.Load(), "emptying_seconds", time.Duration(o.emptying.Load()).Seconds(),
-		"peak_memory_mb",
-		process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", o.Requests.Load(),
+		"peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu,
+		"requests", o.Requests.Load(),
 	))
 }
 
 const (
-	// mostPoints is the most points that a trajectory has; a longer copy has coarser ones.
+	// mostPoints is the most points of a trajectory. A longer copy has coarser ones.
 	mostPoints = 600
-	// shortestRest is how long what comes after the last whole point must be to be a point of its
-	// own: a rate over less says nothing.
+	// shortestRest is the shortest time, in seconds, between the last two points: a rate over less
+	// says nothing.
 	shortestRest = 0.2
 )
 
-// point is how far a copy was so many seconds after its first call: what had come through, what had
-// been slowed down, and the calls in flight, added up over so many looks.
+// point is the state of a copy a number of seconds after its first call: copies, SlowDowns, and the
+// calls in flight, summed over a number of looks.
 type point struct {
 	seconds                            float64
 	copied, slowDowns, inFlight, looks int64
 }
 
-// trajectory gathers points, each a number of seconds after the one before, in constant memory:
-// when there are too many, every other one goes.
+// trajectory gathers points at equal intervals in constant memory: when there are too many, every
+// other one goes.
 type trajectory struct {
 	points []point
-	last   point // as of the last look
+	last   point // at the last look
 	width  float64
 }
 
-// look takes note of a copy's state, whose calls in flight are those of this look alone.
+// look adds a copy's state, whose calls in flight are of this look alone.
 func (t *trajectory) look(now point, ended bool) {
 	now.inFlight += t.last.inFlight
 	now.looks += t.last.looks
@@ -180,7 +179,7 @@ func (t *trajectory) look(now point, ended bool) {
 	if n := len(t.points); n > 0 {
 		next += t.points[n-1].seconds
 	} else if ended {
-		next = 1e-9 // however short it was
+		next = 1e-9 // at least one point, however short the copy was
 	}
 	if now.seconds < next {
 		return

@@ -16,8 +16,7 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// operation is the copy in Lambda or by a host's worker: between the buckets that the environment
-// names.
+// operation is the copy in Lambda or on a host, between the buckets that the environment names.
 type operation struct {
 	settings *settings
 	route    *route
@@ -56,7 +55,7 @@ func (o *operation) Do(ctx context.Context, message sqsevent.Message, log io.Wri
 		err = o.begin(ctx, order, until)
 	}
 	if err == nil {
-		seen = observe() // the wait for the common start is no part of it
+		seen = observe() // without the wait for the common start
 		job := o.job(order, message.Attempt, log, seen, until)
 		bounded, cancel := deadline.Outlasting(ctx, callsGrace)
 		defer cancel()
@@ -66,7 +65,7 @@ func (o *operation) Do(ctx context.Context, message sqsevent.Message, log io.Wri
 	return &order.Order, seen.outcome(order, o.settings, err)
 }
 
-// begin waits until the copy may begin; an error is why it may not.
+// begin waits until the copy may begin. An error says why it may not.
 func (o *operation) begin(ctx context.Context, order *order, until time.Time) error {
 	if order.EmptyFirst {
 		if err := o.settings.mayEmpty(order.Manifest); err != nil {
@@ -96,13 +95,13 @@ func (o *operation) job(order *order, attempt int64, log io.Writer, seen *observ
 	return j
 }
 
-// settings is what the environment says: the labels of the record, the two buckets, and what the
-// record repeats.
+// settings are what the environment says: the labels of the record, the two buckets, and values
+// that the record repeats.
 type settings struct {
 	environment.Labels
 	Experiment        string
 	Source            string // bucket
-	SourcePrefix      string // of the listing mode; "" otherwise
+	SourcePrefix      string // for the listing mode; "" otherwise
 	Destination       string // bucket
 	DestinationPrefix string
 	ObjectCount       int64
@@ -111,20 +110,21 @@ type settings struct {
 	Region            string
 }
 
-// onHost is the experiment whose function is a host.
+// onHost is the experiment that copies on a host.
 const onHost = "copy_host"
 
-// readSettings takes the settings out of an environment; the error is of the type Settings.
+// readSettings reads the settings from an environment. Errors are of the type Settings.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
 	read := &settings{
-		Experiment: r.OneOf("EXPERIMENT", "", "copy", onHost),
-		Source:     r.Text("BUCKET_NAME"), SourcePrefix: lookup("SOURCE_PREFIX"),
+		Experiment:        r.OneOf("EXPERIMENT", "", "copy", onHost),
+		Source:            r.Text("BUCKET_NAME"),
+		SourcePrefix:      lookup("SOURCE_PREFIX"),
 		Destination:       r.Text("DESTINATION_BUCKET_NAME"),
 		DestinationPrefix: lookup("DESTINATION_PREFIX"),
-		ObjectCount:       r.Integer("OBJECT_COUNT", 1, 100_000_000), KeyOrder: r.OneOf("KEY_ORDER",
-			"none", "straight", "reversed_hash", "none"),
-		Region: r.Region(),
+		ObjectCount:       r.Integer("OBJECT_COUNT", 1, 100_000_000),
+		KeyOrder:          r.OneOf("KEY_ORDER", "none", "straight", "reversed_hash", "none"),
+		Region:            r.Region(),
 	}
 	if read.Experiment == onHost {
 		read.InstanceType = r.Text("INSTANCE_TYPE")
@@ -139,23 +139,23 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// overlap tells whether keys may begin with both.
+// overlap reports whether a key may begin with both.
 func overlap(prefix, other string) bool {
 	return strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix)
 }
 
-// mayEmpty refuses to empty what isn't the destination's alone: with one bucket for everything, a
-// prefix that holds, or lies in, something else of the stack.
+// mayEmpty refuses to empty more than the destination: in a single bucket, a prefix must not
+// overlap with the stack's other prefixes.
 func (s *settings) mayEmpty(manifest string) error {
 	if s.Source != s.Destination {
 		return nil
 	}
-	for _, other := range []string{"masters/", "source/", "manifest/", "program/", s.SourcePrefix,
-		manifest} {
+	others := []string{"masters/", "source/", "manifest/", "program/", s.SourcePrefix, manifest}
+	for _, other := range others {
 		if s.DestinationPrefix == "" || other != "" && overlap(s.DestinationPrefix, other) {
 			return failure.New(failure.Settings, "DESTINATION_PREFIX %q isn't emptied: in the "+
-				"source bucket that would delete %q too; choose a "+
-				"separate prefix or bucket", s.DestinationPrefix, other)
+				"source bucket that would delete %q too; choose a separate prefix or bucket",
+				s.DestinationPrefix, other)
 		}
 	}
 	return nil

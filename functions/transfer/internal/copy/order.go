@@ -6,22 +6,21 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// order is one copy to do. WarmUp 1 marks one that no figure counts.
+// order is one copy to do. WarmUp 1 marks a copy that no figure counts.
 type order struct {
 	workorder.Order
 	Policy
 	WarmUp     int64
-	Manifest   string // beginning of the slices' keys; "" for the listing mode
+	Manifest   string // key prefix of the slices; "" for the listing mode
 	FirstSlice int64
 	Slices     int64
 	EmptyFirst bool
 }
 
-// parse reads the body of a message; an error is of the type WorkOrder.
+// parse reads the body of a message. Errors are of the type WorkOrder.
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "parallel_limit", "retry_mode", "retry_attempts", "pace",
-		"calls_per_s", "manifest", "first_slice",
-		"slices", "empty_first", "warm_up")
+		"calls_per_s", "manifest", "first_slice", "slices", "empty_first", "warm_up")
 	attempts := int64(defaultAttempts)
 	parsed := &order{Order: common, WarmUp: r.Flag("warm_up"),
 		EmptyFirst: r.Flag("empty_first") == 1}

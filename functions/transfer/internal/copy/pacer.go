@@ -10,26 +10,24 @@ import (
 )
 
 const (
-	// longestDebt is how much time of calls not made a pacer makes up for at once: timers are late
-	// by up to a few ms.
+	// longestDebt is the most delay that a pacer makes up for: timers are a few ms late.
 	longestDebt = 20 * time.Millisecond
-	// lead is how much earlier than its turn a call may go: so a few go out together, for which the
-	// process wakes up once. That halves the CPU of a call at 500 a second.
+	// lead is how much earlier than its turn a call may go out, so that one wake-up sends a few of
+	// them. That halves the CPU of a call at 500 a second.
 	lead = 4 * time.Millisecond
 )
 
-// pacer spaces the calls of one worker out, one every 1/rate seconds.
+// pacer spaces out the calls of one worker, one every 1/rate seconds.
 type pacer struct {
-	gate  chan struct{} // held while waiting, so that a new rate counts from the next call on
+	gate  chan struct{} // held while waiting: a new rate applies from the next call on
 	next  time.Time
 	began time.Time
 
 	mutex sync.Mutex
 	rate  *adaptive // nil for a fixed pace
-	cap   float64   // of a fixed pace: calls a second
+	cap   float64   // calls a second of a fixed pace
 }
 
-// newPacer makes the pacer of a policy.
 func newPacer(policy Policy, began time.Time) *pacer {
 	p := &pacer{gate: make(chan struct{}, 1), next: began, began: began, cap: math.Inf(1)}
 	if policy.Pace == Adaptive {
@@ -40,7 +38,7 @@ func newPacer(policy Policy, began time.Time) *pacer {
 	return p
 }
 
-// wait returns when the next call may go out; an error is why none may any more.
+// wait returns when the next call may go out. An error says why no call may any more.
 func (p *pacer) wait(ctx context.Context) error {
 	select {
 	case p.gate <- struct{}{}:
@@ -63,7 +61,7 @@ func (p *pacer) wait(ctx context.Context) error {
 	return deadline.Sleep(ctx, pause)
 }
 
-// adapt does something with the adaptive pace, if it is one.
+// adapt calls do with the adaptive pace, if there is one.
 func (p *pacer) adapt(do func(*adaptive)) {
 	if p.rate != nil {
 		p.mutex.Lock()

@@ -20,29 +20,28 @@ import (
 
 const (
 	longestKeyBytes   = 1024     // S3's limit
-	longestLineBytes  = 64 << 10 // far more than any row has: two keys, each byte as %XX, and a size
+	longestLineBytes  = 64 << 10 // far more than a row's two keys with each byte as %XX and size
 	longestShownBytes = 200      // of a line that is no row
 )
 
-// row is one object to copy. Slice (-1: none) and Line (from 1; 0: none) say where it stands in a
-// manifest; Bytes is -1 where the size isn't known. Err is why there is nothing to copy.
+// row is one object to copy. Slice (-1: none) and Line (from 1; 0: none) are its place in a
+// manifest. Bytes is -1 if the size isn't known. Err says why there is nothing to copy.
 type row struct {
 	Slice, Line         int64
 	Source, Destination string
 	Bytes               int64
-	ETag                string // of the source, "" where it isn't known
+	ETag                string // of the source; "": unknown
 	Err                 error
 }
 
-// refused tells why a row must not be copied; nil when it may.
+// refused returns why a row must not be copied, or nil.
 func (r row) refused(prefix string, sameBucket bool) error {
 	switch {
 	case r.Err != nil:
 		return r.Err
 	case max(len(r.Source), len(r.Destination)) > longestKeyBytes:
 		return failure.New(failure.RowRefused, "a key has at most %d bytes: the source has %d, "+
-			"the destination %d", longestKeyBytes,
-			len(r.Source), len(r.Destination))
+			"the destination %d", longestKeyBytes, len(r.Source), len(r.Destination))
 	case !strings.HasPrefix(r.Destination, prefix):
 		return failure.New(failure.RowRefused, "the destination key must begin with the "+
 			"destination prefix %q", prefix)
@@ -53,24 +52,23 @@ func (r row) refused(prefix string, sameBucket bool) error {
 	return nil
 }
 
-// source calls take for every row, and returns how reading them ended. take's error ends it.
+// source calls take for every row. An error of take ends it.
 type source func(ctx context.Context, take func(row) error) error
 
-// list makes the rows of a job those of every object below a prefix; its destination is the rest of
-// its key behind the job's prefix.
+// list makes the objects below a prefix the rows of a job. In a destination the job's prefix
+// replaces that prefix.
 func (j *job) list(prefix string) {
 	j.where = "the source prefix " + prefix
 	j.rows = func(ctx context.Context, take func(row) error) error {
 		return j.patiently(j.from).List(ctx, j.seen, prefix, func(objects []types.Object) error {
 			for _, object := range objects {
 				rest := strings.TrimPrefix(*object.Key, prefix)
-				if rest == "" { // the console's sign for the folder itself
+				if rest == "" { // the console's marker of the folder itself
 					continue
 				}
 				err := take(row{
 					Slice: -1, Source: *object.Key, Destination: j.prefix + rest,
-					Bytes: aws.ToInt64(object.Size),
-					ETag:  aws.ToString(object.ETag),
+					Bytes: aws.ToInt64(object.Size), ETag: aws.ToString(object.ETag),
 				})
 				if err != nil {
 					return err
@@ -81,7 +79,7 @@ func (j *job) list(prefix string) {
 	}
 }
 
-// read makes the rows of a job those of some slices of a manifest, one after the other.
+// read makes some slices of a manifest the rows of a job, one slice after the other.
 func (j *job) read(manifest string, first, number int64) {
 	j.where = "the manifest " + manifest
 	j.rows = func(ctx context.Context, take func(row) error) error {
@@ -89,9 +87,8 @@ func (j *job) read(manifest string, first, number int64) {
 			key := fmt.Sprintf("%s%06d.csv", manifest, slice)
 			body, err := read(ctx, j.patiently(j.from), j.seen, key)
 			if isOf(err, failure.NoSuchKey) {
-				return failure.New(failure.NoSuchKey,
-					"%s doesn't exist: upload the manifest (stampede dataset) before the flood",
-					key)
+				return failure.New(failure.NoSuchKey, "%s doesn't exist: upload the manifest "+
+					"(stampede dataset) before the flood", key)
 			}
 			if err == nil {
 				rows := bufio.NewReaderSize(strings.NewReader(body), longestLineBytes)
@@ -105,7 +102,7 @@ func (j *job) read(manifest string, first, number int64) {
 	}
 }
 
-// manifestRows gives the rows of a manifest by hand: lines of CSV, or what --failed wrote.
+// manifestRows reads the rows of a local manifest: lines of CSV, or a file of --failed.
 func manifestRows(body io.Reader, take func(row) error) error {
 	reader := bufio.NewReaderSize(body, longestLineBytes)
 	if first, _ := reader.Peek(1); string(first) == "{" {
@@ -114,7 +111,7 @@ func manifestRows(body io.Reader, take func(row) error) error {
 	return lines(reader, -1, take)
 }
 
-// failedRows gives the rows of what --failed wrote.
+// failedRows reads the rows of a file of --failed.
 func failedRows(body io.Reader, take func(row) error) error {
 	decoder := json.NewDecoder(body)
 	for {
@@ -124,10 +121,11 @@ func failedRows(body io.Reader, take func(row) error) error {
 				Message string `json:"error_message"`
 			} `json:"failed_objects"`
 		}
-		if err := decoder.Decode(&line); errors.Is(err, io.EOF) || errors.Is(err,
-			io.ErrUnexpectedEOF) {
-			return nil // the last line of a program that was killed may be cut short
-		} else if err != nil {
+		err := decoder.Decode(&line)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil // if the program was killed, its last line may be cut short
+		}
+		if err != nil {
 			return failure.New(failure.File, "the manifest begins as a file of --failed, but "+
 				"isn't one: %v", err)
 		}
@@ -144,7 +142,7 @@ func failedRows(body io.Reader, take func(row) error) error {
 	}
 }
 
-// lines gives the rows of one slice; -1 for a manifest that isn't in slices.
+// lines reads the rows of one slice, or of a manifest without slices (-1).
 func lines(reader *bufio.Reader, slice int64, take func(row) error) error {
 	for number := int64(1); ; number++ {
 		text, err := reader.ReadSlice('\n')
@@ -181,7 +179,7 @@ func malformed(format string, values ...any) error {
 	return failure.New(failure.MalformedRow, format, values...)
 }
 
-// parseRow reads source,destination[,bytes].
+// parseRow parses source,destination[,bytes].
 func parseRow(line string) row {
 	fields := strings.Split(line, ",")
 	if len(fields) != 2 && len(fields) != 3 {
@@ -199,8 +197,8 @@ func parseRow(line string) row {
 	return r
 }
 
-// key decodes a key as S3 Inventory encodes it and S3 Batch Operations reads it: %XX, and + for a
-// space. A quote is of a CSV in which every field has them.
+// key decodes a key in the form of S3 Inventory and S3 Batch Operations: %XX, and + for a space. A
+// quote means a CSV with quoted fields.
 func (r *row) key(encoded string) string {
 	decoded, err := url.QueryUnescape(encoded)
 	if err != nil || decoded == "" || !utf8.ValidString(decoded) || strings.Contains(encoded, `"`) {

@@ -24,7 +24,6 @@ var Verbs = []host.Verb{{
 	Does: "copies the objects of a manifest",
 }}
 
-// options are those of the verb.
 type options struct {
 	Policy
 	region, source, destination, prefix string
@@ -34,8 +33,8 @@ type options struct {
 }
 
 func readOptions(arguments []string) (*options, error) {
-	o := &options{Policy: Policy{Parallel: 100, Pace: Adaptive, RetryMode: Standard,
-		Attempts: defaultAttempts}}
+	usual := Policy{Parallel: 100, Pace: Adaptive, RetryMode: Standard, Attempts: defaultAttempts}
+	o := &options{Policy: usual}
 	flags := flag.NewFlagSet("transfer copy", flag.ContinueOnError)
 	flags.StringVar(&o.region, "region", "", "`region` of the buckets")
 	flags.StringVar(&o.source, "source-bucket", "", "`name` of the bucket to copy from")
@@ -68,7 +67,7 @@ func readOptions(arguments []string) (*options, error) {
 	return o, cmp.Or(host.Parse(flags, arguments), o.checkPlaces())
 }
 
-// checkPlaces refuses what would delete the sources.
+// checkPlaces refuses missing options, and a prefix whose emptying would delete the sources.
 func (o *options) checkPlaces() error {
 	switch {
 	case o.source == "" || o.destination == "" || o.manifest == "":
@@ -79,7 +78,7 @@ func (o *options) checkPlaces() error {
 	return nil
 }
 
-// openManifest refuses one that isn't a file, or that the failed rows would overwrite.
+// openManifest refuses a manifest that isn't a file, or that the failed rows would overwrite.
 func (o *options) openManifest() (*os.File, error) {
 	manifest, err := os.Open(o.manifest)
 	if err != nil {
@@ -96,10 +95,10 @@ func (o *options) openManifest() (*os.File, error) {
 	return manifest, nil
 }
 
-// shownFailures is how many failed rows go to stderr where there is no file for them.
+// shownFailures is how many failed rows go to stderr if there is no file for them.
 const shownFailures = 10
 
-// copyVerb copies and prints the counts of a record.
+// copyVerb copies, and prints the counts of a record.
 func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
 	o, err := readOptions(arguments)
 	if err != nil {
@@ -134,7 +133,7 @@ func copyVerb(ctx context.Context, arguments []string, stdout, stderr io.Writer)
 	return o.conclude(j, o.run(ctx, j), stdout, stderr)
 }
 
-// run does the job until its --seconds are over, which is no error.
+// run does the job until it ends or --seconds are over, which is no error.
 func (o *options) run(ctx context.Context, j *job) error {
 	calls, cancel := deadline.Outlasting(ctx, callsGrace)
 	defer cancel()
@@ -150,16 +149,15 @@ func (o *options) run(ctx context.Context, j *job) error {
 	return nil
 }
 
-// conclude prints the summary and what stderr should have after it, and returns what the command
-// ends with.
+// conclude prints the summary, and returns the error of the command.
 func (o *options) conclude(j *job, err error, stdout, stderr io.Writer) error {
 	seen := j.seen
 	if rest := seen.left.Load(); rest > 0 {
 		_, _ = fmt.Fprintf(stderr, "%d rows were left; to copy them, give %s as --manifest\n", rest,
 			o.failed)
 	}
-	summary := append(seen.counts(err == nil), record.Pairs("elapsed_seconds",
-		seen.elapsedSeconds(), "bytes", seen.Bytes.Load(),
+	summary := append(seen.counts(err == nil), record.Pairs(
+		"elapsed_seconds", seen.elapsedSeconds(), "bytes", seen.Bytes.Load(),
 		"trajectory", seen.course())...)
 	_, _ = io.WriteString(stdout, record.Object(summary)+"\n")
 	if wrote := j.failures.flush(); wrote != nil {
@@ -175,7 +173,7 @@ func (o *options) conclude(j *job, err error, stdout, stderr io.Writer) error {
 // progressEvery is the time between two lines of progress. A variable for tests.
 var progressEvery = 5 * time.Second
 
-// progress says how far the copy has come.
+// progress returns a function that prints how far the copy has come.
 func progress(seen *observed, stderr io.Writer) func() {
 	before := int64(0)
 	return func() {

@@ -19,7 +19,7 @@ import (
 	"stampede/transfer/internal/s3test"
 )
 
-// told is what a command ended with; stdout is parsed when there is some.
+// told is the result of a command, its stdout parsed if there is any.
 type told struct {
 	status int
 	answer values
@@ -29,7 +29,8 @@ type told struct {
 func run(ctx context.Context, t *testing.T, arguments ...string) (said told) {
 	t.Helper()
 	var out, errors bytes.Buffer
-	said.status = host.Main(ctx, Verbs, append([]string{"copy", "--source-bucket", from, "--destination-bucket", to}, arguments...), &out, &errors)
+	copying := []string{"copy", "--source-bucket", from, "--destination-bucket", to}
+	said.status = host.Main(ctx, Verbs, append(copying, arguments...), &out, &errors)
 	if err := json.Unmarshal(out.Bytes(), &said.answer); err != nil && out.Len() > 0 {
 		t.Fatal(err, &out)
 	}
@@ -37,11 +38,13 @@ func run(ctx context.Context, t *testing.T, arguments ...string) (said told) {
 	return said
 }
 
-// gives runs a command, which must end so.
-func gives(ctx context.Context, t *testing.T, status int, word string, want values, arguments ...string) told {
+// gives runs a command and checks its exit status, a word on stderr, and values of its summary.
+func gives(ctx context.Context, t *testing.T, status int, word string, want values,
+	arguments ...string) told {
 	t.Helper()
 	said := run(ctx, t, arguments...)
-	if s3test.Expect(t, said.answer, want); said.status != status || !strings.Contains(said.stderr, word) {
+	s3test.Expect(t, said.answer, want)
+	if said.status != status || !strings.Contains(said.stderr, word) {
 		t.Error(arguments, said)
 	}
 	return said
@@ -72,8 +75,8 @@ func TestTheVerbCopiesAManifestAndAgainCopiesNothing(t *testing.T) {
 	rows := manifest(t, append(many(30, "source/1.mp4"), "")...)
 	copies := func(word string, want values, more ...string) {
 		asked := store.Requests.Load()
-		gives(t.Context(), t, 0, word, want, append(more, "--manifest", rows, "--parallel-limit", "1",
-			"--destination-prefix", "copies/")...)
+		gives(t.Context(), t, 0, word, want, append(more, "--manifest", rows,
+			"--parallel-limit", "1", "--destination-prefix", "copies/")...)
 		if asked = store.Requests.Load() - asked; asked > 30+8 {
 			t.Error(asked, "requests")
 		}
@@ -103,7 +106,7 @@ func TestAManifestIsRowsWithEncodedKeysOrAnError(t *testing.T) {
 	}
 }
 
-func TestFailedRowsAndThoseThatWereLeftAreInAFileAtOnceWhichIsAManifest(t *testing.T) {
+func TestFailedAndRemainingRowsAreWrittenAtOnceToAFileThatIsAManifest(t *testing.T) {
 	often(t)
 	store := serve(t, 1)
 	store.Latency = 20 * time.Millisecond
@@ -120,7 +123,8 @@ func TestFailedRowsAndThoseThatWereLeftAreInAFileAtOnceWhichIsAManifest(t *testi
 	first := gives(ctx, t, 130, "give "+failed+" as --manifest", nil, "--manifest", listed,
 		"--failed", failed, "--parallel-limit", "2")
 	text, _ := os.ReadFile(failed)
-	for _, part := range []string{`"line": 1, "source": "source/missing"`, `"line": 2, "source": "nonsense"`} {
+	for _, part := range []string{`"line": 1, "source": "source/missing"`,
+		`"line": 2, "source": "nonsense"`} {
 		if !strings.Contains(string(text), part) {
 			t.Error(part, first)
 		}
@@ -142,8 +146,8 @@ func TestFailedRowsAndThoseThatWereLeftAreInAFileAtOnceWhichIsAManifest(t *testi
 func TestFewOfManyFailedRowsAreShownAndTheLastLineSaysWhyTheyFailed(t *testing.T) {
 	serve(t, 1)
 	rows := manifest(t, append(append([]string{"nonsense"}, many(300, "missing")...), "")...)
-	ended := gives(t.Context(), t, 1, "weren't copied: 301 (1 MalformedRow, 300 NoSuchKey, such", nil,
-		"--manifest", rows, "--pace", "fixed")
+	ended := gives(t.Context(), t, 1, "weren't copied: 301 (1 MalformedRow, 300 NoSuchKey, such",
+		nil, "--manifest", rows, "--pace", "fixed")
 	if strings.Count(ended.stderr, "\n") != shownFailures+1 {
 		t.Error(ended)
 	}
@@ -154,7 +158,8 @@ func TestTheVerbStopsAfterItsSeconds(t *testing.T) {
 	rows, began := manifest(t, append(many(300, "source/1.mp4"), "")...), time.Now()
 	said := gives(t.Context(), t, 0, "", nil, "--manifest", rows, "--seconds", "1",
 		"--parallel-limit", "2")
-	if copied := said.answer["copied"].(float64); copied == 0 || copied > 120 || time.Since(began) > 5*time.Second {
+	if copied := said.answer["copied"].(float64); copied == 0 || copied > 120 ||
+		time.Since(began) > 5*time.Second {
 		t.Error(said, time.Since(began))
 	}
 }
@@ -185,7 +190,8 @@ func TestAWrongCommandLineOrSettingIsOneLineAndStatus2(t *testing.T) {
 		if word == "AWS_ENDPOINT_URL_S3" {
 			t.Setenv(word, "ftp://h")
 		}
-		if said := gives(t.Context(), t, 2, word, nil, arguments...); said.answer != nil || strings.Count(said.stderr, "\n") != 1 {
+		said := gives(t.Context(), t, 2, word, nil, arguments...)
+		if said.answer != nil || strings.Count(said.stderr, "\n") != 1 {
 			t.Error(said)
 		}
 	}
@@ -194,7 +200,8 @@ func TestAWrongCommandLineOrSettingIsOneLineAndStatus2(t *testing.T) {
 func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 	var few, many runtime.MemStats
 	b, before := &bucket.Bucket{Name: from}, runtime.NumGoroutine()
-	j := &job{Policy: Policy{Parallel: 100}, route: &route{from: b, to: b}, prefix: "copies/", seen: observe(), failures: newFailures(io.Discard, "r", "c", 0, 1, 0)}
+	j := &job{Policy: Policy{Parallel: 100}, route: &route{from: b, to: b}, prefix: "copies/",
+		seen: observe(), failures: newFailures(io.Discard, "r", "c", 0, 1, 0)}
 	j.rows = func(_ context.Context, take func(row) error) error {
 		for i := range 30_000 {
 			if take(parseRow(fmt.Sprintf("masters/missing,elsewhere/%d", i))) != nil {
@@ -211,7 +218,8 @@ func TestMemoryAndGoroutinesDontGrowWithTheRows(t *testing.T) {
 		return nil
 	}
 	err := j.run(t.Context(), t.Context())
-	if failed := j.seen.failed.Load(); err != nil || failed != 30_000 || many.HeapAlloc > few.HeapAlloc+1<<20 || before < -110 {
+	if failed := j.seen.failed.Load(); err != nil || failed != 30_000 ||
+		many.HeapAlloc > few.HeapAlloc+1<<20 || before < -110 {
 		t.Error(err, failed, few.HeapAlloc, many.HeapAlloc, before)
 	}
 }

@@ -1,5 +1,5 @@
-// Package download does one timed download for each message: a method brings the bytes, a sink takes them, and what happened
-// becomes a record, whatever S3 or the network does.
+// Package download does one timed download for each message: a method fetches the bytes into a
+// sink, and a record describes the result, whatever S3 or the network does.
 package download
 
 import (
@@ -29,13 +29,13 @@ const (
 
 // Sinks, as in SINK.
 const (
-	discard = "discard" // received into a reused buffer, nothing kept
+	discard = "discard" // a reused buffer; nothing is kept
 	memory  = "memory"  // a buffer of the object's size
 	tmp     = "tmp"     // a file
 )
 
-// settings is what the function's environment says: the labels of the record, the object, and the
-// way to download it. Parallel (connections) and PartBytes are of ranges only.
+// settings are what the function's environment says: the labels of the record, the object, and how
+// to download it. Parallel (connections) and PartBytes are for ranges only.
 type settings struct {
 	environment.Labels
 	Bucket, Key, Region, Sink string
@@ -43,9 +43,9 @@ type settings struct {
 	RequesterPays             bool
 }
 
-// readSettings takes the settings out of an environment; an error is of the type Settings, and the
-// settings are empty then. What is left out of SINK, RANGE_PARALLEL and RANGE_PART_MB has the
-// defaults of functions/download/settings.py.
+// readSettings reads the settings from an environment. An error is of the type Settings and comes
+// with empty settings. SINK, RANGE_PARALLEL and RANGE_PART_MB have the defaults of
+// functions/download/settings.py.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
 	read := &settings{Labels: r.Labels(), Bucket: r.Text("BUCKET_NAME"), Key: r.Text("FILE_NAME"),
@@ -56,8 +56,7 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	read.Sink = r.OneOf("SINK", usual, discard, memory, tmp)
 	if read.Method == ranges {
 		read.Parallel = r.IntegerOr("RANGE_PARALLEL", 8, 1, 64)
-		// From 16 MiB: at 8, 500 functions would ask one key more often than the 5,500 times a
-		// second that S3 grants.
+		// With 8 MiB, 500 functions would exceed the 5,500 requests a second of one S3 prefix.
 		read.PartBytes = r.IntegerOr("RANGE_PART_MB", 16, 16, 64) << 20
 	}
 	if r.Err != nil {
@@ -66,9 +65,8 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// order is one download to do. ObjectBytes and ObjectETag are the size and the ETag that the object
-// must have, Checksum the SHA-256 of its bytes; nil and "" where the order leaves them out. WarmUp 1
-// marks a download that no figure counts.
+// order is one download to do. ObjectBytes, ObjectETag and Checksum (SHA-256) are what the object
+// must have; nil and "" if the order leaves them out. WarmUp 1: no figure counts it.
 type order struct {
 	workorder.Order
 	ObjectBytes *int64
@@ -79,7 +77,7 @@ type order struct {
 
 var checksumForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// parse reads the body of a message; an error is of the type WorkOrder.
+// parse reads the body of a message. Errors are of the type WorkOrder.
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "object_bytes", "object_etag", "warm_up", "checksum")
 	parsed := &order{Order: common, ObjectBytes: r.Optional("object_bytes"),
@@ -89,7 +87,7 @@ func parse(body string) (*order, error) {
 	return parsed, r.Err
 }
 
-// operation is the download in Lambda: of the object that the function's environment names, as it says.
+// operation is the download in Lambda, as the environment describes it.
 type operation struct {
 	settings *settings
 	bucket   *bucket.Bucket
@@ -124,7 +122,7 @@ func (o *operation) Do(ctx context.Context, message sqsevent.Message, _ io.Write
 	return &order.Order, o.outcome(order.WarmUp, seen, err)
 }
 
-// download waits until it may begin, and stops at the deadline: its connections are closed then.
+// download waits until it may begin. At the deadline it stops and its connections are closed.
 func (o *operation) download(ctx context.Context, order *order, until time.Time, seen *seen) error {
 	if o.wrong != nil {
 		return o.wrong
@@ -142,13 +140,14 @@ func (o *operation) download(ctx context.Context, order *order, until time.Time,
 	return o.runner.Run(ctx, until, seen.Bytes.Load, t.complete)
 }
 
-// seen is what is seen of a download while it runs.
+// seen is the state of a running download.
 type seen struct {
 	observed.Work
 	firstByte atomic.Value // float64, seconds
 }
 
-// noteAnswer notes the first good answer, as functions/common/object_read.py does: its body may be long in coming.
+// noteAnswer notes the time of the first good answer, whose body may come much later, as in
+// functions/common/object_read.py.
 func (s *seen) noteAnswer() {
 	if s.firstByte.Load() == nil {
 		elapsed, _ := s.Spent()
@@ -156,7 +155,7 @@ func (s *seen) noteAnswer() {
 	}
 }
 
-// outcome returns what the record says by now. What the settings would say is null where they couldn't be read.
+// outcome returns what the record says. Without settings, their keys are null.
 func (o *operation) outcome(warmUp int64, s *seen, err error) record.Outcome {
 	isSet, pairs := o.settings.Method != "", observed.Pairs
 	elapsed, cpu := s.Spent()

@@ -15,8 +15,8 @@ import (
 // otherMemoryMB is kept for the runtime and this program: about 25 MiB in use.
 const otherMemoryMB = 64
 
-// sink takes the bytes of one download; many spans may give them at once. To a file or to memory
-// they go as they are; a stream that is discarded is hashed on the way if the order has a checksum.
+// sink takes the bytes of one download, from many spans at once. It writes them to a file or to
+// memory, or discards them. A discarded stream is hashed on the way if the order has a checksum.
 type sink struct {
 	*settings
 	checksum string // sha256:<64 digits>; "": none
@@ -25,7 +25,7 @@ type sink struct {
 	digest   hash.Hash
 }
 
-// newSink makes the sink that the settings name, to be closed.
+// newSink makes the sink that the settings name. The caller must close it.
 func newSink(from *settings, checksum string) (made *sink, err error) {
 	if checksum != "" && from.Method == ranges && from.Sink == discard {
 		return nil, failure.New(failure.WorkOrder, "discarded ranges arrive out of order and have "+
@@ -40,7 +40,7 @@ func newSink(from *settings, checksum string) (made *sink, err error) {
 	return made, nil
 }
 
-// prepare makes room for the whole object, before the first byte is kept.
+// prepare makes room for the whole object before the first byte is kept.
 func (s *sink) prepare(bytes int64) (err error) {
 	switch {
 	case s.Sink == tmp:
@@ -56,15 +56,16 @@ func (s *sink) prepare(bytes int64) (err error) {
 		s.whole, err = syscall.Mmap(-1, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE,
 			syscall.MAP_PRIVATE|syscall.MAP_ANON)
 		if err != nil {
-			return failure.New(failure.NoMemory, "%d bytes of memory can't be allocated: %v", bytes, err)
+			return failure.New(failure.NoMemory, "%d bytes of memory can't be allocated: %v",
+				bytes, err)
 		}
 	}
 	return nil
 }
 
-// makeFile finds out now that the disk is full, and not after most of the bytes. The blocks
-// themselves aren't taken: fallocate would do it on one processor before the first byte is kept
-// (0.3 s for 1 GiB of RAM disk), and the writes do it on all of them.
+// makeFile finds out now, and not after most of the bytes, whether the disk has room. It doesn't
+// allocate blocks: fallocate would do so on one processor before the first byte is kept (0.3 s for
+// 1 GiB of RAM disk), while the writes do so on all of them.
 func (s *sink) makeFile(bytes int64) error {
 	room, err := tempfile.Room(s.file)
 	if err == nil && bytes > room {
@@ -76,7 +77,7 @@ func (s *sink) makeFile(bytes int64) error {
 	return s.file.Truncate(bytes)
 }
 
-// place is where the next bytes from a position are received: in buffer, or where they stay.
+// place returns where to receive the bytes at a position: the buffer, or where they stay.
 func (s *sink) place(buffer []byte, at int64) []byte {
 	if s.Sink == memory {
 		return s.whole[at:][:len(buffer)]
@@ -95,7 +96,7 @@ func (s *sink) keep(received []byte, at int64) (err error) {
 	return err
 }
 
-// verify compares the checksum, if there is one, with that of what was kept.
+// verify compares the checksum, if there is one, with that of the bytes kept.
 func (s *sink) verify() (err error) {
 	if s.checksum == "" {
 		return nil
@@ -103,22 +104,22 @@ func (s *sink) verify() (err error) {
 	if s.Sink == tmp { // WriteAt has left the file at its beginning
 		_, err = io.Copy(s.digest, s.file)
 	} else {
-		_, err = s.digest.Write(s.whole) // nothing where it was discarded
+		_, err = s.digest.Write(s.whole) // empty for discard
 	}
 	if err != nil {
 		return failure.OfFile(err)
 	}
 	if sum := fmt.Sprintf("sha256:%x", s.digest.Sum(nil)); sum != s.checksum {
-		return failure.New(failure.ChecksumMismatch, "the bytes received have the checksum %s, but "+
-			"the message expects %s: upload the object again", sum, s.checksum)
+		return failure.New(failure.ChecksumMismatch, "the bytes received have the checksum %s, "+
+			"but the message expects %s: upload the object again", sum, s.checksum)
 	}
 	return nil
 }
 
-// close gives memory and files back.
+// close releases memory and file.
 func (s *sink) close() {
 	if s.whole != nil {
 		_ = syscall.Munmap(s.whole)
 	}
-	_ = s.file.Close() // of no file too; WriteAt has told of every error of ours
+	_ = s.file.Close() // may be nil; WriteAt has reported every error
 }

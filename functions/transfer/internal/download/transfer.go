@@ -13,23 +13,24 @@ import (
 )
 
 const (
-	// progressBytes is what a try must have fetched before it was cut, so that it isn't counted.
+	// progressBytes is how much an attempt must fetch before a cut to count as the first again.
 	progressBytes = 1 << 20
-	// bufferBytes is received and then kept at once: large pieces cost fewer calls, and fewer visits of a page of the file that two pieces share.
+	// bufferBytes are received and then kept at once: large pieces take fewer calls, and share
+	// fewer pages of the file.
 	bufferBytes = 512 << 10
 )
 
-// transfer is one download under way.
+// transfer is a running download.
 type transfer struct {
 	*settings
 	bucket *bucket.Bucket
 	order  *order
 	sink   *sink
 	seen   *seen
-	object bucket.Object // known from the first answer on
+	object bucket.Object // set by the first answer
 }
 
-// complete is the timed part, and what is checked after it.
+// complete is the timed part and the checks after it.
 func (t *transfer) complete(ctx context.Context) (err error) {
 	defer t.sink.close()
 	if t.Method == ranges {
@@ -43,16 +44,19 @@ func (t *transfer) complete(ctx context.Context) (err error) {
 		return err
 	}
 	received := t.seen.Bytes.Load()
-	for by, wanted := range map[string]*int64{"S3 announced": &t.object.Bytes, "the message expects": t.order.ObjectBytes} {
+	for by, wanted := range map[string]*int64{
+		"S3 announced": &t.object.Bytes, "the message expects": t.order.ObjectBytes,
+	} {
 		if wanted != nil && received != *wanted {
-			return failure.New(failure.SizeMismatch, "received %d bytes, but %s %d: upload the object again", received, by, *wanted)
+			return failure.New(failure.SizeMismatch,
+				"received %d bytes, but %s %d: upload the object again", received, by, *wanted)
 		}
 	}
 	return t.sink.verify()
 }
 
-// ranges fetches parts in parallel. The first part's answer says how large the object is and which one it is, so no HEAD is
-// needed; the other parts start with that answer, and ask for the same ETag.
+// ranges fetches parts in parallel. The answer for the first part has the object's size and ETag,
+// so no HEAD is needed. The other parts start after it and require the same ETag.
 func (t *transfer) ranges(ctx context.Context) error {
 	var next atomic.Int64
 	first := make(chan struct{})
@@ -63,30 +67,34 @@ func (t *transfer) ranges(ctx context.Context) error {
 			case <-ctx.Done():
 			}
 		}
-		for at := next.Add(t.PartBytes) - t.PartBytes; ctx.Err() == nil && (at == 0 || at < t.object.Bytes); at = next.Add(t.PartBytes) - t.PartBytes {
+		for {
+			at := next.Add(t.PartBytes) - t.PartBytes
+			if ctx.Err() != nil || at > 0 && at >= t.object.Bytes {
+				return nil
+			}
 			if err := t.span(ctx, at, at+t.PartBytes-1, func() { close(first) }); err != nil {
 				return err
 			}
 		}
-		return nil
 	})
 }
 
-// span fetches the bytes first to last (bucket.Whole: all), and goes on where a connection was cut. At the download's very first
-// answer it prepares the sink and calls begun.
+// span fetches the bytes first to last (bucket.Whole: all), and resumes where a connection was cut.
+// At the download's first answer it prepares the sink and calls begun.
 func (t *transfer) span(ctx context.Context, first, last int64, begun func()) error {
 	buffer := buffers.Get().(*[bufferBytes]byte)
 	defer buffers.Put(buffer)
 	at, counted := first, first
-	broughtOn := func() bool {
+	progressed := func() bool {
 		if at-counted < progressBytes {
 			return false
 		}
 		counted = at
 		return true
 	}
-	return t.bucket.DoOn(ctx, t.seen, "GetObject", broughtOn, func() error {
-		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last, IfMatch: cmp.Or(t.object.ETag, t.order.ObjectETag)})
+	return t.bucket.DoOn(ctx, t.seen, "GetObject", progressed, func() error {
+		body, object, err := t.bucket.Get(ctx, bucket.Span{Key: t.Key, First: at, Last: last,
+			IfMatch: cmp.Or(t.object.ETag, t.order.ObjectETag)})
 		if err != nil {
 			return err
 		}
@@ -106,10 +114,10 @@ func (t *transfer) span(ctx context.Context, first, last int64, begun func()) er
 	})
 }
 
-// buffers are reused by every span and every download of this process.
+// buffers are shared by all spans and downloads of this process.
 var buffers = sync.Pool{New: func() any { return new([bufferBytes]byte) }}
 
-// receive reads until the end, a buffer at a time: TLS gives 16 KiB, and to keep each of them by itself would cost a call.
+// receive reads up to end, a whole buffer at a time: 16 KiB of TLS at a time would take more calls.
 func (t *transfer) receive(body io.Reader, at *int64, end int64, buffer []byte) error {
 	for *at < end {
 		place := t.sink.place(buffer[:min(bufferBytes, end-*at)], *at)

@@ -19,17 +19,17 @@ const (
 	rowBytesWithoutPad = 49
 )
 
-// set is the objects that have one size and one count, which their keys name as the partitions of Athena's tables.
+// set is a set of objects of one size and count. Both are in the keys, as Athena's partitions.
 type set struct{ objectBytes, objectCount int64 }
 
 func (s set) prefix() string {
 	return fmt.Sprintf("data/object_bytes=%d/object_count=%d/", s.objectBytes, s.objectCount)
 }
 
-// key of object i, from 0.
+// key is the key of object i, from 0.
 func (s set) key(i int64) string { return fmt.Sprintf("%s%09d.json", s.prefix(), i) }
 
-// rows are all rows but the first: 1,000 of 100 bytes, over and over.
+// rows are the rows after the first: 1,000 of 100 bytes, repeated.
 var rows = func() []byte {
 	var made bytes.Buffer
 	for j := range differentRows {
@@ -38,8 +38,9 @@ var rows = func() []byte {
 	return made.Bytes()
 }()
 
-// content is what object i of a set holds: rows of JSON, one a line. The first names the object, and has what bytes are left
-// over as padding; the value of row j is j mod 1000. Its pieces need no memory of the object's size.
+// content is the content of object i of a set: lines of JSON. The first names the object and is
+// padded to make up the size. The value of row j is j mod 1000. The pieces share memory, whatever
+// the object's size.
 func (s set) content(i int64) net.Buffers {
 	padding := strings.Repeat("x", int(rowBytes-rowBytesWithoutPad+s.objectBytes%rowBytes))
 	first := fmt.Appendf(make([]byte, 0, 2*rowBytes), rowFormat, fmt.Sprintf("%09d", i), 0, padding)
@@ -51,7 +52,7 @@ func (s set) content(i int64) net.Buffers {
 	return pieces
 }
 
-// checksum is what S3 compares with what it received, and a download with what was uploaded.
+// checksum is the CRC-32 that S3 checks after an upload, and this program after a download.
 func checksum(content net.Buffers) (sum uint32) {
 	for _, piece := range content {
 		sum = crc32.Update(sum, crc32.IEEETable, piece)

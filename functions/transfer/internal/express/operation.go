@@ -1,5 +1,5 @@
-// Package express uploads and downloads a slice of a set of equal objects, in S3 Standard or in S3 Express One Zone: the same
-// SDK and the same code for both, so that what differs is the storage.
+// Package express uploads and downloads a slice of a set of equal objects, in S3 Standard or in S3
+// Express One Zone, with the same SDK and code, so that only the storage differs.
 package express
 
 import (
@@ -34,12 +34,14 @@ type operation struct {
 
 // New reads the environment and makes what every message uses.
 func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
-	o := &operation{runner: &deadline.Runner{Operation: "slice"}, buckets: map[string]*bucket.Bucket{}}
+	o := &operation{runner: &deadline.Runner{Operation: "slice"},
+		buckets: map[string]*bucket.Bucket{}}
 	if o.settings, o.wrong = readSettings(lookup); o.wrong != nil {
 		return o
 	}
 	process.CollectRarely(o.settings.MemorySizeMB)
-	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10, SessionMode: types.SessionModeReadOnly}
+	options := bucket.Options{Connections: largestParallel, BufferBytes: 16 << 10,
+		SessionMode: types.SessionModeReadOnly}
 	if o.settings.Operation == upload {
 		options.SessionMode = types.SessionModeReadWrite
 	}
@@ -49,11 +51,12 @@ func New(ctx context.Context, lookup func(string) string) sandbox.Operation {
 			return o
 		}
 	}
-	// With an endpoint of its own, a general bucket may stand in.
+	// With an endpoint of its own, a general bucket may replace the directory bucket.
 	name := o.settings.Buckets[oneZone]
 	if o.buckets[oneZone].Client.Options().BaseEndpoint == nil && !bucket.IsDirectory(name) {
-		o.wrong = failure.New(failure.Settings, "EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in "+
-			"--ZONE--x-s3, such as --use1-az4--x-s3", name)
+		o.wrong = failure.New(failure.Settings,
+			"EXPRESS_BUCKET_NAME %.100q isn't the name of a directory bucket: it must end in "+
+				"--ZONE--x-s3, such as --use1-az4--x-s3", name)
 	}
 	return o
 }
@@ -72,17 +75,19 @@ func (o *operation) Do(ctx context.Context, message sqsevent.Message, _ io.Write
 	if err = o.begin(ctx, order, until); err == nil {
 		for class, other := range o.buckets {
 			if class != order.StorageClass {
-				other.Transport.CloseIdle() // both at 1,000 at a time are more than a sandbox has file descriptors
+				// 1,000 connections to each would exceed a sandbox's file descriptors
+				other.Transport.CloseIdle()
 			}
 		}
-		seen = observe() // the wait for the common start is no part of it
+		seen = observe() // without the wait for the common start
 		s := &slice{order: order, bucket: o.buckets[order.StorageClass], seen: seen}
-		err = o.runner.Run(ctx, until, seen.Bytes.Load, func(ctx context.Context) error { return o.do(ctx, s) })
+		err = o.runner.Run(ctx, until, seen.Bytes.Load,
+			func(ctx context.Context) error { return o.do(ctx, s) })
 	}
 	return &order.Order, o.outcome(order, seen, err)
 }
 
-// begin waits until the work may begin; an error is why it may not.
+// begin waits until the work may begin. An error says why it may not.
 func (o *operation) begin(ctx context.Context, order *order, until time.Time) error {
 	switch {
 	case o.wrong != nil:
@@ -93,7 +98,7 @@ func (o *operation) begin(ctx context.Context, order *order, until time.Time) er
 	return o.runner.Await(ctx, order.StartAtMs, until)
 }
 
-// do opens the session, if the bucket has such, before the first request for an object.
+// do opens the session of a directory bucket before the first request for an object.
 func (o *operation) do(ctx context.Context, s *slice) error {
 	err := s.bucket.Prime(ctx, s.seen)
 	if err == nil && s.OnlyMissing {
@@ -108,7 +113,7 @@ func (o *operation) do(ctx context.Context, s *slice) error {
 	return s.upload(ctx)
 }
 
-// seen is what is seen of a slice while it runs. It is a bucket.SessionCounter.
+// seen is the state of a running slice, and a bucket.SessionCounter.
 type seen struct {
 	observed.Work
 	objects, sessions, sessionNs atomic.Int64
@@ -128,14 +133,14 @@ func (s *seen) CountSession(took time.Duration) {
 	s.sessionNs.Add(int64(took))
 }
 
-// done notes an object that was brought to its end.
+// done counts a finished object.
 func (s *seen) done(took time.Duration, bytes int64) {
 	s.objects.Add(1)
 	s.Bytes.Add(bytes)
 	s.latency.Note(took)
 }
 
-// outcome is what the record says of a slice, whatever came of it. The order is nil where it couldn't be read.
+// outcome is what the record says of a slice, successful or not. An unreadable order is nil.
 func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 	isOrder, isSet, pairs := asked != nil, o.settings.Method != "", observed.Pairs
 	if !isOrder {
@@ -151,15 +156,17 @@ func (o *operation) outcome(asked *order, s *seen, err error) record.Outcome {
 		pairs(isSet, "operation", o.settings.Operation),
 		pairs(isOrder, "storage_class", asked.StorageClass),
 		pairs(isSet, "placement", o.settings.Placement),
-		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount, "parallel_limit", asked.Parallel, "slices", asked.Slices,
+		pairs(isOrder, "object_bytes", asked.objectBytes, "object_count", asked.objectCount,
+			"parallel_limit", asked.Parallel, "slices", asked.Slices,
 			"first_object", asked.FirstObject, "objects", asked.Objects),
 		pairs(true, "objects_per_s", rate),
 		pairs(moved > 0, "set_seconds", float64(asked.objectCount)/rate),
 		s.latency.Pairs(moved > 0, "request"),
 		pairs(true, "sessions", sessions),
 		pairs(sessions > 0, "session_ms", float64(s.sessionNs.Load())/1e6),
-		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu, "requests", s.Requests.Load(), "retries", s.Retries.Load(),
-			"retry_mode", retry.Mode, "retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
+		pairs(true, "peak_memory_mb", process.PeakMemoryMB(), "client_cpu_seconds", cpu,
+			"requests", s.Requests.Load(), "retries", s.Retries.Load(), "retry_mode", retry.Mode,
+			"retry_attempts", int64(retry.Attempts), "sdk", bucket.SDK),
 		pairs(isSet, "experiment", o.settings.Experiment),
 	))
 }

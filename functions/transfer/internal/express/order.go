@@ -8,7 +8,7 @@ import (
 	"stampede/transfer/internal/workorder"
 )
 
-// Operations, as in OPERATION, which may also be a query: Athena's, which stampede asks itself.
+// Operations, as in OPERATION. Its other value, query, needs no function: stampede asks Athena.
 const (
 	upload   = "upload"
 	download = "download"
@@ -21,12 +21,14 @@ const (
 )
 
 const (
-	// A sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request a connection.
+	// A sandbox has 1,024 file descriptors (Lambda guide, "Lambda quotas"), and every request needs
+	// a connection.
 	largestParallel = 1000
 	mostSlices      = 1000
 )
 
-// settings is what the function's environment says: the labels of the record, the two buckets, and what is done with them.
+// settings are what the function's environment says: the labels of the record, the two buckets, and
+// what to do.
 type settings struct {
 	environment.Labels
 	Experiment, Operation, Placement, Region string
@@ -35,15 +37,17 @@ type settings struct {
 
 var methods = map[string]string{upload: "put_object", download: "get_object"}
 
-// readSettings takes the settings out of an environment; an error is of the type Settings, and the settings are empty then.
+// readSettings reads the settings from an environment. An error is of the type Settings and comes
+// with empty settings.
 func readSettings(lookup func(string) string) (*settings, error) {
 	r := environment.Reader{Lookup: lookup}
 	read := &settings{
 		Experiment: r.OneOf("EXPERIMENT", "", "express"),
 		Operation:  r.OneOf("OPERATION", "", upload, download),
 		Placement:  r.OneOf("PLACEMENT", "", "any_zone", "same_zone"),
-		Buckets:    map[string]string{standard: r.Text("BUCKET_NAME"), oneZone: r.Text("EXPRESS_BUCKET_NAME")},
-		Region:     r.Region(), Labels: r.Labels(),
+		Buckets: map[string]string{standard: r.Text("BUCKET_NAME"),
+			oneZone: r.Text("EXPRESS_BUCKET_NAME")},
+		Region: r.Region(), Labels: r.Labels(),
 	}
 	read.Method = methods[read.Operation]
 	if r.Err != nil {
@@ -52,8 +56,8 @@ func readSettings(lookup func(string) string) (*settings, error) {
 	return read, nil
 }
 
-// order is one slice of a set to upload or to download. WarmUp 1 marks one that no figure counts; OnlyMissing uploads what
-// isn't there, or has another size.
+// order is one slice of a set to upload or download. WarmUp 1 marks a slice that no figure counts.
+// OnlyMissing uploads the objects that are missing or have another size.
 type order struct {
 	workorder.Order
 	set
@@ -62,7 +66,7 @@ type order struct {
 	OnlyMissing                                    bool
 }
 
-// parse reads the body of a message; an error is of the type WorkOrder.
+// parse reads the body of a message. Errors are of the type WorkOrder.
 func parse(body string) (*order, error) {
 	r, common := workorder.Open(body, "storage_class", "object_bytes", "object_count", "slices",
 		"parallel_limit", "first_object", "objects", "only_missing", "warm_up")
@@ -81,14 +85,15 @@ func parse(body string) (*order, error) {
 	return read, nil
 }
 
-// Invoked implements sandbox.Direct: {"place": {...}} with the keys of an order is the order to upload what is missing.
+// Invoked implements sandbox.Direct: {"place": an order} uploads what is missing.
 func (o *operation) Invoked(event json.RawMessage) (body string, ok bool) {
 	var asked map[string]map[string]json.RawMessage
 	if json.Unmarshal(event, &asked) != nil || len(asked) != 1 || asked["place"] == nil {
 		return "", false
 	}
 	ordered := map[string]json.RawMessage{
-		"run_id": json.RawMessage(`"place"`), "cell": json.RawMessage(`"place"`), "seq": json.RawMessage("0"), "only_missing": json.RawMessage("1"),
+		"run_id": json.RawMessage(`"place"`), "cell": json.RawMessage(`"place"`),
+		"seq": json.RawMessage("0"), "only_missing": json.RawMessage("1"),
 	}
 	maps.Copy(ordered, asked["place"])
 	text, err := json.Marshal(ordered)

@@ -26,20 +26,22 @@ import (
 // bufferBytes is the most that is read before it is written.
 const bufferBytes = 128 << 10
 
-// slice is the objects of an order to bring to or from a bucket, so many at a time.
+// slice is the objects of an order, to upload or download.
 type slice struct {
 	*order
 	bucket *bucket.Bucket
 	seen   *seen
-	there  []bool // by object: already, so that it isn't uploaded; nil where nobody has listed
+	there  []bool // by object: exists and isn't uploaded again; nil without a listing
 }
 
 func (s *slice) workers() int64 { return min(s.Parallel, s.Objects) }
 
-// each moves every object of the slice, as many at once as there are workers, which are numbered
-// from 0: prepare makes what is tried, and timed.
-func (s *slice) each(ctx context.Context, operation string, prepare func(ctx context.Context,
-	worker, object int64) (once func() error)) error {
+// each moves every object of the slice with several workers, numbered from 0. prepare returns the
+// timed attempt.
+func (s *slice) each(
+	ctx context.Context, operation string,
+	prepare func(ctx context.Context, worker, object int64) (once func() error),
+) error {
 	var next atomic.Int64
 	s.seen.Begin()
 	defer s.seen.End()
@@ -58,7 +60,7 @@ func (s *slice) each(ctx context.Context, operation string, prepare func(ctx con
 	})
 }
 
-// upload puts every object of the slice, by one request each.
+// upload puts every object of the slice, one request each.
 func (s *slice) upload(ctx context.Context) error {
 	return s.each(ctx, "PutObject", func(ctx context.Context, _, object int64) func() error {
 		key, sum := s.key(object), binary.BigEndian.AppendUint32(nil, checksum(s.content(object)))
@@ -74,14 +76,14 @@ func (s *slice) upload(ctx context.Context) error {
 	})
 }
 
-// unsignedBody leaves the SHA-256 of the body out of the signature, as the SDK does with TLS: the
-// CRC-32 that S3 checks is among the signed headers.
+// unsignedBody leaves the SHA-256 of the body out of the signature, as the SDK does with TLS. The
+// CRC-32, which S3 checks, is in a signed header.
 func unsignedBody(o *s3.Options) {
 	o.APIOptions = append(o.APIOptions, v4.SwapComputePayloadSHA256ForUnsignedPayloadMiddleware)
 }
 
-// list marks what is there of the slice's set, with the right size. It relies on no order of the
-// keys: directory buckets have none.
+// list marks the objects of the set that exist with the right size. The keys may come in any order,
+// as from directory buckets.
 func (s *slice) list(ctx context.Context) error {
 	s.there = make([]bool, s.objectCount)
 	return s.bucket.List(ctx, s.seen, s.prefix(), func(objects []types.Object) error {
@@ -97,19 +99,18 @@ func (s *slice) list(ctx context.Context) error {
 	})
 }
 
-// download gets every object of the slice to a file that is gone afterwards. In that one file every
-// worker has a place for its objects, each over the one before: a sandbox has few file descriptors
-// more than its connections.
+// download gets every object of the slice into one temporary file, in which each worker overwrites
+// its own place: besides the connections, a sandbox has few file descriptors.
 func (s *slice) download(ctx context.Context) error {
 	file, err := tempfile.New()
 	if err != nil {
 		return failure.OfFile(err)
 	}
-	defer file.Close() // WriteAt has told of every error of ours
+	defer file.Close() // WriteAt has reported every error
 	if free, err := tempfile.Room(file); err != nil || free/s.workers() < s.objectBytes {
 		return failure.New(failure.NoSpace, "%d objects of %d bytes at a time don't fit into "+
-			"the %d bytes left in the temporary folder: raise "+
-			"ephemeral_storage_mb or lower parallel_limit", s.workers(), s.objectBytes, free)
+			"the %d bytes left in the temporary folder: raise ephemeral_storage_mb or lower "+
+			"parallel_limit", s.workers(), s.objectBytes, free)
 	}
 	buffers := make([][]byte, s.workers())
 	for i := range buffers {
@@ -124,10 +125,10 @@ func (s *slice) download(ctx context.Context) error {
 	})
 }
 
-// get writes an object to its place. It is read to its end, where the SDK tells whether the bytes
-// are those that S3 sent.
-func (s *slice) get(ctx context.Context, key string, sum uint32, place io.Writer,
-	buffer []byte) error {
+// get writes an object to its place. It reads to the end, where the SDK compares S3's checksum.
+func (s *slice) get(
+	ctx context.Context, key string, sum uint32, place io.Writer, buffer []byte,
+) error {
 	answer, err := s.bucket.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket.Name,
 		Key: &key, ChecksumMode: types.ChecksumModeEnabled})
 	if err != nil {

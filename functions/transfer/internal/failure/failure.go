@@ -1,5 +1,5 @@
-// Package failure is the vocabulary of error_type: what can go wrong with one message, in the words of
-// functions/common/failures.py. Saved queries group by these words; functions/agreed/failures.json has them all.
+// Package failure is the vocabulary of error_type, as in functions/common/failures.py. Saved
+// queries group by these words. functions/agreed/failures.json lists them all.
 package failure
 
 import (
@@ -49,39 +49,37 @@ const (
 	Unexpected              = "UnexpectedError"
 )
 
-// Error is a failure with its word and one line for the reader. Temporary says that the same request may succeed when
-// it is sent again.
+// Error is a failure with its error_type and a message of one line.
 type Error struct {
 	Type      string
 	Message   string
-	Temporary bool
-	// Throttled says that S3 itself answered SlowDown, and nobody in between.
-	Throttled bool
-	// Mended says that the reason goes with renewed credentials: the next try needs no pause.
-	Mended bool
+	Temporary bool // the same request may succeed later
+	Throttled bool // S3 itself answered SlowDown, not a proxy
+	Expired   bool // renewed credentials may help: the next attempt needs no pause
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// New makes a failure that no repetition mends.
+// New makes a failure that isn't retried.
 func New(kind, format string, values ...any) *Error {
 	return &Error{Type: kind, Message: fmt.Sprintf(format, values...)}
 }
 
-// Passing makes a failure that may be gone at the next try.
+// Passing makes a temporary failure.
 func Passing(kind, format string, values ...any) *Error {
 	return &Error{Type: kind, Message: fmt.Sprintf(format, values...), Temporary: true}
 }
 
-// OfFile names what went wrong with a file of ours.
+// OfFile turns an error of a file into a failure.
 func OfFile(err error) *Error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return New(NoSpace, "the temporary folder is full: raise ephemeral_storage_mb above the total size of files written at once")
+		return New(NoSpace, "the temporary folder is full: raise ephemeral_storage_mb above the "+
+			"total size of files written at once")
 	}
 	return New(File, "%v", err)
 }
 
-// Describe returns error_type and error_message of whatever a message failed with.
+// Describe returns the error_type and error_message of any error.
 func Describe(err error) (kind, message string) {
 	var known *Error
 	if errors.As(err, &known) {

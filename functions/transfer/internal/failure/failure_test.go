@@ -11,8 +11,8 @@ import (
 
 var constant = regexp.MustCompile(`(?m)^\t\w+ += "(\w+)"$`)
 
-// The constants are read from the source, so that none can be left out here. Some of the agreed words are of experiments that Go has
-// no part in.
+// The constants are read from the source, so that none is forgotten. Some of the agreed words
+// belong to experiments without Go.
 func TestTheWordsAreAgreedOnes(t *testing.T) {
 	var vocabulary []string
 	agreed.Read(t, "failures.json", &vocabulary)

@@ -6,39 +6,48 @@ import (
 	"maps"
 	"testing"
 	"time"
+
+	"stampede/transfer/internal/s3test"
 )
 
-// batchOf is an event with several messages, message-0 to message-n.
+// batchOf is an event with the messages message-0, message-1 and so on.
 func batchOf(bodies []any, orders ...string) string {
 	var records []any
 	for at, order := range orders {
 		var event struct{ Records []map[string]any }
 		_ = json.Unmarshal([]byte(message(order, bodies[min(at, len(bodies)-1)])), &event)
-		event.Records[0]["messageId"], event.Records[0]["receiptHandle"] = fmt.Sprint("message-", at), fmt.Sprint("handle-", at)
+		event.Records[0]["messageId"] = fmt.Sprint("message-", at)
+		event.Records[0]["receiptHandle"] = fmt.Sprint("handle-", at)
 		records = append(records, event.Records[0])
 	}
 	event, _ := json.Marshal(map[string]any{"Records": records})
 	return string(event)
 }
 
-// Each message of a batch has a record with the batch's times, from the latest start that one of them
-// names, and a failure of its own.
-func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
+// Each message of a batch has a record with its own failure. All records have the batch's times,
+// which begin at the latest start_at_ms.
+func TestABatchLeavesARecordOfEachMessageWithItsOwnFailure(t *testing.T) {
 	latest := time.Now().Add(400 * time.Millisecond).UnixMilli()
 	orders := []string{
 		fmt.Sprintf(`{"run_id": "r", "cell": "c", "seq": 0, "start_at_ms": %d}`, latest-300),
 		fmt.Sprintf(`{"run_id": "r", "cell": "c", "seq": 1, "start_at_ms": %d}`, latest),
 		`{"run_id": "r", "cell": "c", "seq": 2, "warm_up": 1}`,
 	}
-	named := func(ids string) task { return task{SleepMs: 30, Reply: `{"batchItemFailures": [` + ids + `]}`} }
+	failing := func(first, second string) task {
+		return task{SleepMs: 30, Reply: fmt.Sprintf(`{"batchItemFailures": [`+
+			`{"itemIdentifier": %q}, {"itemIdentifier": %q}]}`, first, second)}
+	}
 	for name, try := range map[string]struct {
 		task   task
 		order  string // of the last message
 		failed map[int]string
 	}{
-		"two fail":         {task: named(`{"itemIdentifier": "message-0"}, {"itemIdentifier": "message-2"}`), failed: map[int]string{0: "PartialFailure", 2: "PartialFailure"}},
-		"a stranger fails": {task: named(`{"itemIdentifier": "message-1"}, {"itemIdentifier": "message-9"}`), failed: map[int]string{0: "PartialFailure", 1: "PartialFailure", 2: "PartialFailure"}},
-		"one isn't read":   {order: `{"seq": 2}`, failed: map[int]string{0: "WorkOrderError", 1: "WorkOrderError", 2: "WorkOrderError"}},
+		"two fail": {task: failing("message-0", "message-2"),
+			failed: map[int]string{0: "PartialFailure", 2: "PartialFailure"}},
+		"a stranger fails": {task: failing("message-1", "message-9"),
+			failed: map[int]string{0: "PartialFailure", 1: "PartialFailure", 2: "PartialFailure"}},
+		"one isn't read": {order: `{"seq": 2}`,
+			failed: map[int]string{0: "WorkOrderError", 1: "WorkOrderError", 2: "WorkOrderError"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,10 +70,10 @@ func TestABatchLeavesARecordOfEachMessageAndFailuresGoToTheirOwn(t *testing.T) {
 				if kind, isError := record["error_type"].(string); isError {
 					failed[at], wanted[fmt.Sprint("handle-", at)] = kind, true
 				}
-				if record["batch"] != 3.0 || record["batch_index"] != float64(at) || record["batch_size"] != 10.0 || record["message_id"] != fmt.Sprint("message-", at) || record["request_id"] != "request-1" ||
-					record["started_at_ms"] != records[0]["started_at_ms"] || record["finished_at_ms"] != records[0]["finished_at_ms"] {
-					t.Error(record)
-				}
+				s3test.Expect(t, record, map[string]any{"batch": 3, "batch_index": at,
+					"batch_size": 10, "message_id": fmt.Sprint("message-", at),
+					"request_id": "request-1", "started_at_ms": records[0]["started_at_ms"],
+					"finished_at_ms": records[0]["finished_at_ms"]})
 			}
 			if !maps.Equal(failed, try.failed) || !maps.Equal(asked, wanted) {
 				t.Error(failed, asked)

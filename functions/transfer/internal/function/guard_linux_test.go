@@ -12,9 +12,12 @@ import (
 )
 
 func TestAPageAndAnotherHostGetNoEvent(t *testing.T) {
-	guarded := forNoPage(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "127.0.0.1:1")
-	for header, status := range map[string]int{"User-Agent": 200, "Origin": 403, "Referer": 403, "Sec-Fetch-Site": 403, "Host": 403} {
-		request, answer := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+apiPath, nil), httptest.NewRecorder()
+	next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	guarded := forNoPage(next, "127.0.0.1:1")
+	for header, status := range map[string]int{"User-Agent": 200, "Origin": 403, "Referer": 403,
+		"Sec-Fetch-Site": 403, "Host": 403} {
+		request := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:1"+apiPath, nil)
+		answer := httptest.NewRecorder()
 		request.Header.Set(header, "null")
 		if header == "Host" {
 			request.Host = "rebound.example:1"
@@ -32,7 +35,7 @@ func TestAConnectionOfAnotherUserOrOfNobodyIsClosed(t *testing.T) {
 	}
 	defer listener.Close()
 	accepted := make(chan net.Conn)
-	go func() { // on another thread than that of another user
+	go func() { // this thread keeps its user
 		for server, err := listener.Accept(); err == nil; server, err = listener.Accept() {
 			accepted <- server
 		}
@@ -44,7 +47,7 @@ func TestAConnectionOfAnotherUserOrOfNobodyIsClosed(t *testing.T) {
 		}
 		defer client.Close()
 		server := <-accepted
-		if isEnded { // the kernel says that root has it
+		if isEnded { // then the kernel names root as its owner
 			_ = client.Close()
 		}
 		closeOthers(server, http.StateNew)
@@ -53,8 +56,8 @@ func TestAConnectionOfAnotherUserOrOfNobodyIsClosed(t *testing.T) {
 	if !isTaken(false) || isTaken(true) {
 		t.Error("of this user's connections, the open one is taken")
 	}
-	if os.Geteuid() == 0 { // and can be another user
-		runtime.LockOSThread() // which ends with the test
+	if os.Geteuid() == 0 { // may become another user
+		runtime.LockOSThread() // the thread ends with the test
 		if err := syscall.Setfsuid(65534); err != nil || isTaken(false) {
 			t.Error("another user's connection is taken", err)
 		}

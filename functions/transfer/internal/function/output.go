@@ -10,39 +10,40 @@ import (
 )
 
 const (
-	// mostRest is how much of a line without an end is kept back; CloudWatch's events end there, too (256 KiB).
+	// mostRest is the most of an unfinished line that is kept back. CloudWatch's events end there,
+	// too (256 KiB).
 	mostRest = 256 << 10
 	// mostPrinted is enough for a last line.
 	mostPrinted = 4 << 10
 )
 
-// output is what the program writes. It goes to the log line by line, so that no record is appended to a line that isn't
-// complete.
+// output passes the program's output to the log line by line, so that no record is appended to an
+// unfinished line.
 type output struct {
 	log    io.Writer
-	pipe   *os.File // which the program writes to. What a child of it writes later is nobody's
+	pipe   *os.File // the program's output, and that of its children
 	mutex  sync.Mutex
 	piece  [64 << 10]byte
-	text   []byte // the end of what was written since the program has the message
-	logged int    // bytes of text
+	text   []byte // the last output since the program got its message
+	logged int    // bytes of text in the log
 }
 
-// follow logs what the program writes, until nobody can write any more.
+// follow logs the program's output until its pipe is closed.
 func (o *output) follow() {
 	if pipe, err := o.pipe.SyscallConn(); err == nil {
 		_ = pipe.Read(func(fd uintptr) bool { return o.read(fd, math.MaxInt) })
 	}
 }
 
-// take logs what the program has written until now: what came before a reply stands before its record. Of one that writes
-// without a pause that is a few pipes full.
+// take logs the output so far, so that it stands before the record of a reply. If the program
+// writes without a pause, that is a few pipes full.
 func (o *output) take() {
 	if pipe, err := o.pipe.SyscallConn(); err == nil {
 		_ = pipe.Control(func(fd uintptr) { o.read(fd, 16) })
 	}
 }
 
-// read logs what is in the pipe, in at most so many pieces, and returns whether that was the end.
+// read logs the content of the pipe, at most that many pieces, and reports whether it was the end.
 func (o *output) read(fd uintptr, pieces int) (ended bool) {
 	for range pieces {
 		if size, err := o.readPiece(fd); size <= 0 && err != syscall.EINTR {
@@ -66,20 +67,20 @@ func (o *output) readPiece(fd uintptr) (int, error) {
 	return size, err
 }
 
-// write logs the text up to a place.
+// write logs the text up to end.
 func (o *output) write(end int) {
 	_, _ = o.log.Write(o.text[o.logged:end])
 	o.logged = end
 }
 
-// begin forgets what was written before a message.
+// begin forgets the output before a message.
 func (o *output) begin() {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	o.text, o.logged = o.text[o.logged:], 0
 }
 
-// end completes the last line, when a message ends.
+// end completes the last line when a message ends.
 func (o *output) end() {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -93,7 +94,7 @@ func (o *output) endLine() {
 	o.write(len(o.text))
 }
 
-// last returns the last line that was written since the program has the message.
+// last returns the last line since the program got its message.
 func (o *output) last() string {
 	o.take()
 	o.end()

@@ -20,7 +20,7 @@ import (
 	"stampede/transfer/internal/process"
 )
 
-// The test's own binary is the proxy, and the program that is measured, too: under these names.
+// The test's own binary is also the proxy and the measured program, under these names.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "proxy":
@@ -31,15 +31,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// task is the body of a message: what the program is to do with it, in this order.
+// task is the body of a message: what the program is to do, in this order.
 type task struct {
-	Print   string `json:",omitempty"` // as it is, without a line break
+	Print   string `json:",omitempty"` // without a line break
 	SleepMs int    `json:",omitempty"`
-	SpinMs  int    `json:",omitempty"` // of CPU
-	Exit    *int   `json:",omitempty"` // the status, instead of a reply; killed below 0
-	Kind    string `json:",omitempty"` // of the reply: response unless it is error
+	SpinMs  int    `json:",omitempty"` // CPU time
+	Exit    *int   `json:",omitempty"` // status instead of a reply; below 0: be killed
+	Kind    string `json:",omitempty"` // "error", otherwise a response
 	Reply   string `json:",omitempty"` // "seen": what the program sees of event and process
-	Chunked bool   `json:",omitempty"` // of unknown length
+	Chunked bool   `json:",omitempty"` // reply of unknown length
 	Trailer string `json:",omitempty"`
 }
 
@@ -48,7 +48,9 @@ func program() {
 	api := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + apiPath
 	switch start := os.Getenv("PROGRAM_START"); {
 	case start == "official":
-		lambda.Start(func(json.RawMessage) (events.SQSEventResponse, error) { return events.SQSEventResponse{}, nil })
+		lambda.Start(func(json.RawMessage) (events.SQSEventResponse, error) {
+			return events.SQSEventResponse{}, nil
+		})
 	case strings.HasPrefix(start, "{"):
 		post(api+"/init/error", task{Reply: start})
 		os.Exit(4)
@@ -76,11 +78,15 @@ func program() {
 			os.Exit(*todo.Exit)
 		}
 		if todo.Reply == "seen" {
-			seen, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event), "pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"),
-				"args": os.Args[1:], "elsewhere": os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") + os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")})
+			elsewhere := os.Getenv("_LAMBDA_TELEMETRY_LOG_FD") +
+				os.Getenv("AWS_LAMBDA_EXEC_WRAPPER")
+			seen, _ := json.Marshal(map[string]any{"headers": answer.Header, "event": string(event),
+				"pid": os.Getpid(), "root": os.Getenv("LAMBDA_TASK_ROOT"), "args": os.Args[1:],
+				"elsewhere": elsewhere})
 			todo.Reply = string(seen)
 		}
-		post(api+"/invocation/"+answer.Header.Get("Lambda-Runtime-Aws-Request-Id")+"/"+cmp.Or(todo.Kind, "response"), todo)
+		id := answer.Header.Get("Lambda-Runtime-Aws-Request-Id")
+		post(api+"/invocation/"+id+"/"+cmp.Or(todo.Kind, "response"), todo)
 	}
 }
 
@@ -94,7 +100,8 @@ func post(url string, todo task) {
 	if todo.Trailer != "" {
 		request.Trailer = http.Header{errorType: {todo.Trailer}}
 	}
-	if answer, err := http.DefaultClient.Do(request); err != nil || answer.StatusCode != http.StatusAccepted {
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil || answer.StatusCode != http.StatusAccepted {
 		os.Exit(7)
 	}
 }

@@ -1,7 +1,8 @@
-// Package function measures somebody else's program without touching it. It stands between the program and Lambda's runtime
-// API, hands requests and answers on as they are, and writes a record of each message: from handing out its event to the
-// arrival of the reply. The program is a managed runtime with its handler, which Lambda has this one start
-// (AWS_LAMBDA_EXEC_WRAPPER), or the bootstrap of provided.al2023, in whose place this one is the function.
+// Package function measures an unchanged program. It stands between the program and Lambda's
+// runtime API, passes requests and answers on, and writes a record of each message: from handing
+// out its event to the arrival of the reply. The program is a managed runtime with its handler,
+// which Lambda has this process start (AWS_LAMBDA_EXEC_WRAPPER), or the bootstrap of
+// provided.al2023, which this process replaces.
 package function
 
 import (
@@ -31,17 +32,17 @@ import (
 
 const (
 	apiPath = "/2018-06-01/runtime"
-	// lead is how long before the function's timeout a message that is still with the program gets its record.
+	// lead is how long before the function's timeout an unfinished message gets its record.
 	lead = 200 * time.Millisecond
-	// hastened is the longest that a reply waits for the failed messages of its batch to be let back, one after the other.
+	// hastened is the longest that a reply waits while failed messages are sent back.
 	hastened = 2 * time.Second
 )
 
-// proxy is the runtime API as the program sees it. A sandbox of Lambda has one invocation at a time.
+// proxy is the runtime API as the program sees it. A sandbox has one invocation at a time.
 type proxy struct {
 	*sandbox.Recorder
 	labels *environment.Labels // nil when the environment is wrong
-	// What the trigger gathers for an invocation: messages at most, and for how many seconds.
+	// The trigger's batch size and batching window, for the records.
 	batchSize, windowS int64
 	api                *url.URL // Lambda's own
 	client             http.Client
@@ -51,12 +52,12 @@ type proxy struct {
 
 	mutex   sync.Mutex
 	wrong   error         // why no message can be measured
-	init    time.Duration // from the program's start until it asked for its first event; 0: not yet
+	init    time.Duration // from the program's start to its first request for an event; 0: none yet
 	current *invocation
 }
 
-// Run starts a program, measures it for as long as it runs, and ends this process as it ended. managed is the command line of
-// a managed runtime; without one the program is the bootstrap that STAMPEDE_BOOTSTRAP names.
+// Run starts a program, measures it while it runs, and then ends this process in the same way.
+// managed is the command line of a managed runtime; otherwise STAMPEDE_BOOTSTRAP is the program.
 func Run(managed []string) {
 	process.UseOneProcessor()
 	runtime.LockOSThread() // the program is killed when the thread that started it ends
@@ -67,13 +68,15 @@ func Run(managed []string) {
 	}
 	p.ended(program.ProcessState.String())
 	if program.ProcessState.ExitCode() < 0 {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // so that Lambda reports the same of this process
+		// so that Lambda reports the same signal
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
 	os.Exit(program.ProcessState.ExitCode())
 }
 
-// command is the program's command line, folder and environment, which lacks two variables that lead elsewhere:
-// _LAMBDA_TELEMETRY_LOG_FD names an open file of this process, and without it a runtime logs to its standard output.
+// command is the program's command line, folder and environment, without two variables that would
+// mislead it: _LAMBDA_TELEMETRY_LOG_FD names an open file of this process, and without it a runtime
+// logs to its standard output.
 func command(managed []string) *exec.Cmd {
 	_ = os.Unsetenv("_LAMBDA_TELEMETRY_LOG_FD")
 	_ = os.Unsetenv("AWS_LAMBDA_EXEC_WRAPPER")
@@ -90,8 +93,10 @@ func newProxy() *proxy {
 	reader := environment.Reader{Lookup: os.Getenv}
 	labels := reader.Labels()
 	p := &proxy{
-		batchSize: reader.IntegerOr("STAMPEDE_BATCH_SIZE", 1, 1, 10_000), windowS: reader.IntegerOr("STAMPEDE_BATCHING_WINDOW_S", 0, 0, 300),
-		Recorder: sandbox.NewRecorder(os.Stdout), output: output{log: os.Stdout}, started: time.Now(), wrong: reader.Err,
+		batchSize: reader.IntegerOr("STAMPEDE_BATCH_SIZE", 1, 1, 10_000),
+		windowS:   reader.IntegerOr("STAMPEDE_BATCHING_WINDOW_S", 0, 0, 300),
+		Recorder:  sandbox.NewRecorder(os.Stdout), output: output{log: os.Stdout},
+		started: time.Now(), wrong: reader.Err,
 		api:    &url.URL{Scheme: "http", Host: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Path: "/"},
 		client: http.Client{Transport: &http.Transport{DisableCompression: true}},
 	}
@@ -101,7 +106,7 @@ func newProxy() *proxy {
 	return p
 }
 
-// run serves a program until it has ended. An error says that it couldn't be started.
+// run serves a program until it ends. An error says that it couldn't be started.
 func (p *proxy) run(program *exec.Cmd) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,12 +130,13 @@ func (p *proxy) run(program *exec.Cmd) error {
 	_ = program.Wait()
 	replying, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = server.Shutdown(replying) // what the program sent last may still be on its way
+	_ = server.Shutdown(replying) // the program's last reply may still be on its way
 	return nil
 }
 
 func (p *proxy) handler() http.Handler {
-	lambda := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(p.api) }, Transport: p.client.Transport}
+	toLambda := func(r *httputil.ProxyRequest) { r.SetURL(p.api) }
+	lambda := &httputil.ReverseProxy{Rewrite: toLambda, Transport: p.client.Transport}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+apiPath+"/invocation/next", p.next)
 	mux.HandleFunc("POST "+apiPath+"/init/error", p.initError)
@@ -139,12 +145,12 @@ func (p *proxy) handler() http.Handler {
 	return mux
 }
 
-// next hands the program the next event that it may have. Its first request says that it has started.
+// next gives the program its next event. The first request shows that the program has started.
 func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	p.mutex.Lock()
-	p.init = time.Since(p.started) // of the first message alone
+	p.init = time.Since(p.started) // used for the first message only
 	p.mutex.Unlock()
-	r.Header.Del("Connection") // it speaks of the program's own
+	r.Header.Del("Connection") // it concerns the program's own connection
 	for {
 		answer, event, err := p.ask(r.Context(), http.MethodGet, "next", r.Header, nil)
 		if err != nil {
@@ -160,9 +166,12 @@ func (p *proxy) next(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ask asks Lambda's runtime API: for the next event, or to note a reply.
-func (p *proxy) ask(ctx context.Context, method, path string, header http.Header, body io.Reader) (answer *http.Response, text []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, p.api.JoinPath(apiPath, "invocation", path).String(), body)
+// ask calls Lambda's runtime API: for the next event, or with a reply.
+func (p *proxy) ask(
+	ctx context.Context, method, path string, header http.Header, body io.Reader,
+) (answer *http.Response, text []byte, err error) {
+	url := p.api.JoinPath(apiPath, "invocation", path).String()
+	request, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,10 +183,11 @@ func (p *proxy) ask(ctx context.Context, method, path string, header http.Header
 	return answer, text, err
 }
 
-// reply takes what the program says of an event, and records it before handing it on: then Lambda may freeze the sandbox.
+// reply records the program's reply before passing it on: after that Lambda may freeze the sandbox.
 func (p *proxy) reply(lambda http.Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body) // all of a streamed one too: nobody reads that of a queue's trigger as a stream
+		// the whole of a stream, too: a queue's trigger doesn't read replies as streams
+		body, err := io.ReadAll(r.Body)
 		arrived := time.Now()
 		p.output.take()
 		if err != nil {
@@ -192,18 +202,19 @@ func (p *proxy) reply(lambda http.Handler) http.HandlerFunc {
 	}
 }
 
-// initError keeps why the program can't start. Lambda hears it as the error of the first message, which so has a record, and
-// comes back after seconds.
+// initError keeps the reason why the program can't start. Lambda gets it as the error of the first
+// message, which therefore has a record and comes back after seconds.
 func (p *proxy) initError(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	p.mutex.Lock()
-	p.wrong = failure.New(failure.HandlerMissing, "the program reported an error at its start: %s", thrown(r, body))
+	p.wrong = failure.New(failure.HandlerMissing,
+		"the program reported an error at its start: %s", thrown(r, body))
 	p.mutex.Unlock()
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// ended records the message that the program had when it ended; the next one, if it never asked for
-// any.
+// ended records the message that the program had when it ended, or the next one if it never asked
+// for any.
 func (p *proxy) ended(how string) {
 	if line := p.output.last(); line != "" {
 		how += fmt.Sprintf(", after %.200q", line)

@@ -11,13 +11,14 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// mostReply is the most that Lambda takes as a reply, in bytes (its own message, Function.ResponseSizeTooLarge).
+// mostReply is the most bytes of a reply that Lambda takes (from its message
+// Function.ResponseSizeTooLarge).
 const mostReply = 6_291_556
 
 const errorType = "Lambda-Runtime-Function-Error-Type"
 
-// judge returns why a reply fails messages of a batch, by their ids; the others SQS deletes (Lambda guide, "Implementing partial
-// batch responses").
+// judge returns why a reply fails messages of a batch, by id. SQS deletes the others (Lambda guide,
+// "Implementing partial batch responses").
 func judge(r *http.Request, body []byte, batch []string) map[string]error {
 	if err := wholly(r, body); err != nil {
 		return each(batch, err)
@@ -27,19 +28,21 @@ func judge(r *http.Request, body []byte, batch []string) map[string]error {
 	failed, failures := map[string]error{}, []map[string]any{}
 	answer := values["batchItemFailures"]
 	if answer != nil && json.Unmarshal(answer, &failures) != nil {
-		return each(batch, failure.New(failure.PartialFailure, "batchItemFailures is no list of messages: %.200s", answer))
+		return each(batch, failure.New(failure.PartialFailure,
+			"batchItemFailures is no list of messages: %.200s", answer))
 	}
 	for _, item := range failures {
 		id, _ := item["itemIdentifier"].(string)
 		if !slices.Contains(batch, id) {
-			return each(batch, failure.New(failure.PartialFailure, "batchItemFailures has what isn't in the batch: %.200s", answer))
+			return each(batch, failure.New(failure.PartialFailure,
+				"batchItemFailures has an id that isn't in the batch: %.200s", answer))
 		}
 		failed[id] = failure.New(failure.PartialFailure, "batchItemFailures has the message")
 	}
 	return failed
 }
 
-// each is the same reason for every message of a batch.
+// each gives every message of a batch the same reason.
 func each(batch []string, err error) map[string]error {
 	failed := map[string]error{}
 	for _, id := range batch {
@@ -48,11 +51,12 @@ func each(batch []string, err error) map[string]error {
 	return failed
 }
 
-// wholly returns why a reply fails its whole batch.
+// wholly returns why a reply fails its whole batch, or nil.
 func wholly(r *http.Request, body []byte) error {
 	if r.PathValue("kind") == "error" || r.Trailer.Get(errorType) != "" {
 		kind, raised := failure.HandlerError, thrown(r, body)
-		if strings.HasPrefix(raised, "Runtime.MarshalError: ") { // what the handler returned, and nothing it raised
+		// about the handler's return value, not an exception of the handler
+		if strings.HasPrefix(raised, "Runtime.MarshalError: ") {
 			kind = failure.InvalidResponse
 		}
 		return failure.New(kind, "%s", raised)
@@ -60,18 +64,20 @@ func wholly(r *http.Request, body []byte) error {
 	reply := bytes.TrimSpace(body)
 	switch {
 	case len(body) > mostReply:
-		return failure.New(failure.ResponseTooLarge, "the reply has %d bytes, and Lambda takes %d", len(body), mostReply)
+		return failure.New(failure.ResponseTooLarge,
+			"the reply has %d bytes, but Lambda takes at most %d", len(body), mostReply)
 	case len(reply) > 0 && !json.Valid(reply):
 		return failure.New(failure.InvalidResponse, "the reply isn't JSON: %.100q", reply)
 	}
 	return nil
 }
 
-// thrown is the error that a program reports, as its type and text.
+// thrown is the type and text of an error that a program reports.
 func thrown(r *http.Request, body []byte) string {
 	var reported struct{ ErrorType, ErrorMessage string }
 	if json.Unmarshal(body, &reported) != nil {
 		reported.ErrorMessage = string(body)
 	}
-	return cmp.Or(reported.ErrorType, r.Header.Get(errorType), r.Trailer.Get(errorType), "Unknown") + ": " + reported.ErrorMessage
+	kind := cmp.Or(reported.ErrorType, r.Header.Get(errorType), r.Trailer.Get(errorType), "Unknown")
+	return kind + ": " + reported.ErrorMessage
 }

@@ -1,6 +1,6 @@
-// Package host is the command line: data on stdout as JSON, progress and errors on stderr; exit
-// status 0 when everything was done, 1 when something failed, 2 for a wrong command line or
-// setting, 130 when it was interrupted.
+// Package host is the command line: data goes to stdout as JSON, progress and errors to stderr. The
+// exit status is 0 when everything was done, 1 when something failed, 2 for a wrong command line or
+// setting, 130 after an interrupt.
 package host
 
 import (
@@ -15,23 +15,23 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// Verb is one command: its name, what it does in a few words, and the function that does it.
+// Verb is one command: its name, a short description, and its function.
 type Verb struct {
 	Name, Does string
 	Run        func(ctx context.Context, arguments []string, stdout, stderr io.Writer) error
 }
 
-// Wrong says what is wrong with a command line.
+// Wrong makes the error for a wrong command line.
 func Wrong(format string, values ...any) error {
 	return failure.New(failure.Settings, format+"; see --help", values...)
 }
 
-// help is what was asked for, and no error.
+// help is text that the user asked for, not an error.
 type help string
 
 func (text help) Error() string { return string(text) }
 
-// Main runs one of the verbs and returns the exit status.
+// Main runs a verb and returns the exit status.
 func Main(ctx context.Context, verbs []Verb, arguments []string, stdout, stderr io.Writer) int {
 	name := append(arguments, "")[0]
 	lines := ""

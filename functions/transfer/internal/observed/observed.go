@@ -1,4 +1,4 @@
-// Package observed is what is seen of an operation on a bucket while it runs, for its record.
+// Package observed counts and times an operation on a bucket for its record.
 package observed
 
 import (
@@ -10,25 +10,25 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// Work is what is seen of one operation; all of it may be read at any time. It is a bucket.Counter.
+// Work is the state of one operation and a bucket.Counter. It may be read at any time.
 type Work struct {
 	Bytes, Requests, Retries atomic.Int64
 
 	prepared    time.Time
 	preparedCPU float64
-	began       atomic.Pointer[time.Time] // the timed part; nil: not yet
-	spent       atomic.Pointer[spent]     // up to its end; nil: not yet
+	began       atomic.Pointer[time.Time] // start of the timed part; nil: not yet
+	spent       atomic.Pointer[spent]     // by the whole timed part; nil: it hasn't ended
 }
 
 type spent struct{ elapsed, cpu float64 }
 
-// Prepare begins to count the CPU time.
+// Prepare starts counting CPU time.
 func (w *Work) Prepare() { w.prepared, w.preparedCPU = time.Now(), process.CPUSeconds() }
 
-// CountRequest counts a request that is sent.
+// CountRequest counts a request.
 func (w *Work) CountRequest() { w.Requests.Add(1) }
 
-// CountRetry counts a request that is sent again.
+// CountRetry counts a retry.
 func (w *Work) CountRetry() { w.Retries.Add(1) }
 
 // Begin begins the timed part.
@@ -37,13 +37,13 @@ func (w *Work) Begin() {
 	w.began.Store(&now)
 }
 
-// End ends the timed part; what comes after isn't measured.
+// End ends the timed part.
 func (w *Work) End() {
 	elapsed, cpu := w.Spent()
 	w.spent.Store(&spent{elapsed, cpu})
 }
 
-// Spent is the seconds that the timed part took, 0 before it, and those of CPU; until its end, both until now.
+// Spent returns the seconds and CPU seconds of the timed part so far, 0 s before it.
 func (w *Work) Spent() (elapsed, cpu float64) {
 	if whole := w.spent.Load(); whole != nil {
 		return whole.elapsed, whole.cpu
@@ -54,14 +54,17 @@ func (w *Work) Spent() (elapsed, cpu float64) {
 	return elapsed, process.CPUSeconds() - w.preparedCPU
 }
 
-// Outcome is what a record says of the work, with an operation's own keys. It started with its timed part, or where there was
-// none with everything.
-func (w *Work) Outcome(timeKey string, elapsed float64, err error, own []record.Pair) record.Outcome {
+// Outcome is what a record says of the work, with the operation's own keys. The start is that of
+// the timed part or, without one, of Prepare.
+func (w *Work) Outcome(
+	timeKey string, elapsed float64, err error, own []record.Pair,
+) record.Outcome {
 	started := cmp.Or(w.began.Load(), &w.prepared)
-	return record.Outcome{TimeKey: timeKey, StartedAtMs: started.UnixMilli(), ElapsedSeconds: elapsed, Bytes: w.Bytes.Load(), Err: err, Own: own}
+	return record.Outcome{TimeKey: timeKey, StartedAtMs: started.UnixMilli(),
+		ElapsedSeconds: elapsed, Bytes: w.Bytes.Load(), Err: err, Own: own}
 }
 
-// Pairs makes pairs of keys and values, null where these couldn't be read.
+// Pairs makes pairs of keys and values, which are null unless they were read.
 func Pairs(wereRead bool, keysAndValues ...any) []record.Pair {
 	pairs := record.Pairs(keysAndValues...)
 	for i := range pairs {

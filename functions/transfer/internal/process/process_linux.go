@@ -6,18 +6,22 @@ import (
 	"unsafe"
 )
 
-// EndsWithParent lets a child be killed when the thread that starts it ends: even a parent that is killed leaves none behind.
-func EndsWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+// EndsWithParent has a child killed when the thread that started it ends or is killed.
+func EndsWithParent() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+}
 
-// PeakMemoryMB is the most memory that this process had resident, in MiB.
+// PeakMemoryMB is the peak resident memory of this process in MiB.
 func PeakMemoryMB() float64 { return PeakMemoryMBOf(os.Getpid()) }
 
-// CPUSecondsOf is the user and system time of another process so far, all threads; 0 once it has ended, and for no process.
-// The clock of a process (clock_getcpuclockid(3)) counts in nanoseconds, where /proc counts in hundredths of a second.
+// CPUSecondsOf is the user and system time of all threads of another process so far; 0 once it has
+// ended, and for pid 0. The process's clock (clock_getcpuclockid(3)) counts nanoseconds, while
+// /proc counts hundredths of a second.
 func CPUSecondsOf(pid int) float64 {
 	var used syscall.Timespec
-	if pid > 0 { // 0 is this process's own clock
-		_, _, _ = syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(^pid<<3|2), uintptr(unsafe.Pointer(&used)), 0)
+	if pid > 0 { // 0 would be this process's own clock
+		_, _, _ = syscall.Syscall(syscall.SYS_CLOCK_GETTIME, uintptr(^pid<<3|2),
+			uintptr(unsafe.Pointer(&used)), 0)
 	}
 	return float64(used.Nano()) / 1e9
 }

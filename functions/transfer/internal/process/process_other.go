@@ -4,13 +4,13 @@ package process
 
 import "syscall"
 
-// EndsWithParent does nothing: these systems have no way.
+// EndsWithParent does nothing on these systems.
 func EndsWithParent() *syscall.SysProcAttr { return nil }
 
-// CPUSecondsOf isn't known.
+// CPUSecondsOf is unknown on these systems.
 func CPUSecondsOf(int) float64 { return 0 }
 
-// PeakMemoryMB is the most memory that this process had resident, in MiB; these systems count it in bytes.
+// PeakMemoryMB is the peak resident memory of this process in MiB. These systems count in bytes.
 func PeakMemoryMB() float64 {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)

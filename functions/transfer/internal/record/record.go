@@ -1,5 +1,5 @@
-// Package record writes the record: one JSON object on one line of the log, which the saved queries read. Keys, order and
-// form are those of functions/common/record.py.
+// Package record writes the record: one JSON object on one line of the log, for the saved queries.
+// Keys, order and form are those of functions/common/record.py.
 package record
 
 import (
@@ -20,8 +20,8 @@ import (
 
 const longestErrorMessage = 300 // characters
 
-// Delivery is a message as one invocation gets it. RequestID is empty on a host, the message's ID in a direct invocation;
-// Function and Order are nil where they couldn't be read.
+// Delivery is a message in one invocation. RequestID is empty on a host, and the message's ID in a
+// direct invocation. Function and Order are nil if they couldn't be read.
 type Delivery struct {
 	Message   sqsevent.Message
 	RequestID string
@@ -30,8 +30,8 @@ type Delivery struct {
 	Order     *workorder.Order
 }
 
-// Outcome is how the operation of one message went. Err is nil when it succeeded; TimeKey is the operation's name for the
-// seconds taken, and Own what it says besides the common keys.
+// Outcome is the result of the operation of one message. Err is nil if it succeeded. TimeKey is the
+// operation's key for the seconds taken, and Own are its keys besides the common ones.
 type Outcome struct {
 	TimeKey        string
 	StartedAtMs    int64
@@ -41,13 +41,14 @@ type Outcome struct {
 	Own            []Pair
 }
 
-// Pair is one key of a record and its value: an int64, a float64, a string, or a pointer to one; nil for null.
+// Pair is one key of a record and its value: an int64, float64 or string, or a pointer to one; nil
+// for null.
 type Pair struct {
 	Key   string
 	Value any
 }
 
-// Pairs makes pairs of keys and values that follow each other.
+// Pairs makes pairs of alternating keys and values.
 func Pairs(keysAndValues ...any) []Pair {
 	pairs := make([]Pair, 0, len(keysAndValues)/2)
 	for i := 0; i+1 < len(keysAndValues); i += 2 {
@@ -56,8 +57,8 @@ func Pairs(keysAndValues ...any) []Pair {
 	return pairs
 }
 
-// Format returns the record as one line without its line break. A failed outcome has no time, so that no query can take it for a
-// measurement. What couldn't be read, or what a host doesn't have, is null.
+// Format returns the record as one line without its line break. A failed outcome has no time: no
+// query can take it for a measurement. Unknown values are null.
 func Format(sandboxID string, of Delivery, outcome Outcome) string {
 	labels, order := environment.Labels{}, workorder.Order{}
 	var seq, round *int64 // 0 is a value of both
@@ -74,9 +75,11 @@ func Format(sandboxID string, of Delivery, outcome Outcome) string {
 	status, time, reason := "ok", Pairs(outcome.TimeKey, outcome.ElapsedSeconds), []Pair{}
 	if outcome.Err != nil {
 		kind, message := failure.Describe(outcome.Err)
-		status, time, reason = "error", nil, Pairs("error_type", kind, "error_message", OneLine(message))
+		status, time, reason = "error", nil,
+			Pairs("error_type", kind, "error_message", OneLine(message))
 	}
-	return Object(slices.Concat(Pairs("concurrency_limit", OrNull(labels.ConcurrencyLimit)), time, Pairs(
+	limit := Pairs("concurrency_limit", OrNull(labels.ConcurrencyLimit))
+	return Object(slices.Concat(limit, time, Pairs(
 		"memory_size", OrNull(labels.MemorySizeMB),
 		"experiment_tag", OrNull(labels.ExperimentTag),
 		"run_id", OrNull(order.RunID),
@@ -88,10 +91,11 @@ func Format(sandboxID string, of Delivery, outcome Outcome) string {
 		"cold_start", coldStart,
 		"attempt", of.Message.Attempt,
 		"started_at_ms", outcome.StartedAtMs,
-		// From start and duration, so that overlaps of records fit their durations.
-		"finished_at_ms", outcome.StartedAtMs+int64(math.RoundToEven(outcome.ElapsedSeconds*1000)),
+		// Derived from the duration, so that overlaps of records fit their durations.
+		"finished_at_ms",
+		outcome.StartedAtMs+int64(math.RoundToEven(outcome.ElapsedSeconds*1000)),
 		"bytes", outcome.Bytes,
-		"method", OrNull(labels.Method), // a program of somebody else has none
+		"method", OrNull(labels.Method), // none for the program of a user
 		"status", status,
 		"round", round,
 	), outcome.Own, reason))
@@ -106,7 +110,7 @@ func OrNull[T comparable](value T) any {
 	return value
 }
 
-// Object returns pairs as one JSON object on one line, without its line break, as Python's json writes it.
+// Object returns pairs as a JSON object on one line, in the form of Python's json.
 func Object(pairs []Pair) string {
 	texts := make([]string, len(pairs))
 	for i, pair := range pairs {
@@ -115,8 +119,9 @@ func Object(pairs []Pair) string {
 	return "{" + strings.Join(texts, ", ") + "}"
 }
 
-// Quote writes a value as JSON that keeps what a query could filter on as the user typed it. A float is never 1e-05, which the
-// `[\d.]+` of the published regular expression can't read; 9 digits: the clock ticks in nanoseconds.
+// Quote writes a value as JSON. Text stays as the user typed it, so that a query can filter on it.
+// A float has 9 digits, since the clock counts nanoseconds, and is never 1e-05, which the `[\d.]+`
+// of the published regular expression can't read.
 func Quote(value any) string {
 	if v := reflect.Indirect(reflect.ValueOf(value)); v.Kind() == reflect.Float64 {
 		return strconv.FormatFloat(v.Float(), 'f', 9, 64)
@@ -124,11 +129,11 @@ func Quote(value any) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // text and integers always can be
+	_ = encoder.Encode(value) // never fails for text and integers
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// OneLine puts a foreign message on one line of printable characters, cut to the longest length allowed.
+// OneLine puts a foreign message on one line of printable characters, cut to the longest allowed.
 func OneLine(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	for i, r := range runes {

@@ -1,5 +1,4 @@
-// Package retry tries requests again by the policy that both languages agreed on (functions/agreed/retries.json): that of
-// functions/common/retries.py.
+// Package retry retries requests by the policy of both languages (functions/agreed/retries.json).
 package retry
 
 import (
@@ -17,15 +16,15 @@ import (
 const (
 	// Mode is the SDKs' word for this policy.
 	Mode = "standard"
-	// Attempts is the tries of one request, the first included.
+	// Attempts counts the attempts at one request, the first included.
 	Attempts = 4
-	// FirstPause is the most that the first pause takes, and each later one takes at most twice the one before: 1, 2 and
-	// 4 s in all, so that a request that S3 always turns down ends well before the function's timeout, with a record.
+	// FirstPause is the longest first pause. It doubles each time, to 1, 2 and 4 s, so that a
+	// request that S3 always refuses ends well before the function's timeout and becomes a record.
 	FirstPause   = time.Second
 	longestPause = 20 * time.Second
 )
 
-// Passing tells whether an answer with this HTTP status and S3 error code is worth another try, by the SDK's lists.
+// Passing reports whether the SDK's lists retry an answer with this HTTP status and S3 error code.
 func Passing(status int, code string) bool {
 	_, passes := retry.DefaultRetryableHTTPStatusCodes[status]
 	_, throttled := retry.DefaultThrottleErrorCodes[code]
@@ -33,16 +32,17 @@ func Passing(status int, code string) bool {
 	return passes || throttled || late
 }
 
-// Policy makes bounded tries of whatever failed in passing, with a random pause that doubles.
+// Policy retries temporary failures, after a random pause whose limit doubles.
 type Policy struct {
 	FirstPause time.Duration
-	// Patient tries what S3 throttles until it gets through.
-	Patient bool
+	Patient    bool // retry what S3 throttles without a limit
 }
 
-// DoOn calls once until it succeeds, fails for good, or has failed Attempts times; a failed try that brought on work, which goes on
-// where it ended, is the first again. retried hears of every repetition.
-func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool, once func() error) error {
+// DoOn calls once until it succeeds, fails for good, or has failed Attempts times. A failed attempt
+// that made progress counts as the first again. retried is called before every retry.
+func (p Policy) DoOn(
+	ctx context.Context, retried func(), progressed func() bool, once func() error,
+) error {
 	pause := p.FirstPause
 	for try := 1; ; try++ {
 		err := once()
@@ -56,14 +56,14 @@ func (p Policy) DoOn(ctx context.Context, retried func(), broughtOn func() bool,
 		if !errors.As(err, &failed) || !failed.Temporary {
 			return err
 		}
-		if broughtOn() {
+		if progressed() {
 			try, pause = 1, p.FirstPause
 		}
 		if try >= Attempts && !(p.Patient && failed.Throttled) {
 			return failure.New(failed.Type, "%s (after all retries)", failed.Message)
 		}
 		retried()
-		if failed.Mended {
+		if failed.Expired {
 			continue
 		}
 		if err := deadline.Sleep(ctx, time.Duration(rand.Float64()*float64(pause))); err != nil {

@@ -19,14 +19,16 @@ import (
 	"stampede/transfer/internal/sandbox"
 )
 
-// Isolate makes the AWS environment that of a sandbox which reaches an S3 and nothing else, with a temporary folder of its own.
+// Isolate sets the AWS environment of a sandbox that reaches only this S3, with a temporary folder.
 func Isolate(t *testing.T, url string) {
 	t.Helper()
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test",
-		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", // nobody listens: what a failure tells SQS is tested elsewhere
-		"AWS_CONFIG_FILE":      os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull, "TMPDIR": t.TempDir(),
+		"AWS_ENDPOINT_URL": url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "test",
+		"AWS_SECRET_ACCESS_KEY": "test", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_ENDPOINT_URL_S3": "", "AWS_CA_BUNDLE": "", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:9", // nobody listens; tested elsewhere
+		"TMPDIR":               t.TempDir(),
 	} {
 		t.Setenv(name, value)
 	}
@@ -41,7 +43,7 @@ func Lookup(values map[string]string, changes ...string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// Function is an operation as Lambda runs it, whose records can be read back.
+// Function runs an operation like Lambda, and reads its records back.
 type Function struct {
 	*sandbox.Sandbox
 	t          *testing.T
@@ -57,11 +59,13 @@ func NewFunction(t *testing.T, experiment string, operation sandbox.Operation) *
 	return f
 }
 
-// Invoke delivers one message and returns its record. The answer must name the message exactly when the record is an error.
+// Invoke delivers one message and returns its record. The answer must name the message if and only
+// if the record is an error.
 func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]any {
 	f.t.Helper()
 	event, _ := json.Marshal(map[string]any{"Records": []any{map[string]any{
-		"messageId": "message-1", "body": body, "eventSource": "aws:sqs", "attributes": map[string]string{"ApproximateReceiveCount": "2"},
+		"messageId": "message-1", "body": body, "eventSource": "aws:sqs",
+		"attributes": map[string]string{"ApproximateReceiveCount": "2"},
 	}}})
 	answer, err := f.Deliver(string(event), remaining...)
 	lines := strings.Split(strings.TrimSuffix(f.log.String(), "\n"), "\n")
@@ -74,15 +78,16 @@ func (f *Function) Invoke(body string, remaining ...time.Duration) map[string]an
 	return record
 }
 
-// Gives delivers one message, whose record must have these values; it returns the record.
-func (f *Function) Gives(want map[string]any, body string, remaining ...time.Duration) map[string]any {
+// Gives delivers one message, whose record must have these values, and returns the record.
+func (f *Function) Gives(want map[string]any, body string,
+	remaining ...time.Duration) map[string]any {
 	f.t.Helper()
 	record := f.Invoke(body, remaining...)
 	Expect(f.t, record, want)
 	return record
 }
 
-// Deliver hands any event to the function.
+// Deliver invokes the function with any event.
 func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error) {
 	f.log.Reset()
 	ctx, cancel := context.WithTimeout(context.Background(), append(remaining, time.Minute)[0])
@@ -91,7 +96,8 @@ func (f *Function) Deliver(event string, remaining ...time.Duration) (any, error
 	return f.Handle(ctx, json.RawMessage(event))
 }
 
-// Record reads a line: one record with the agreed keys in their order. Nothing is left in the temporary folder then.
+// Record parses a line as a record with the agreed keys in order, and checks that nothing is left
+// in the temporary folder.
 func (f *Function) Record(line string) (record map[string]any) {
 	f.t.Helper()
 	if err := json.Unmarshal([]byte(line), &record); err != nil {
@@ -116,7 +122,7 @@ func ExpectKeys(t *testing.T, line, experiment string, isError bool) {
 	}
 }
 
-// Expect compares some values of a record; of text, that it has the value in it.
+// Expect compares some values of a record. Text needs only contain the value.
 func Expect(t *testing.T, record, want map[string]any) {
 	t.Helper()
 	for key, value := range want {
@@ -124,13 +130,14 @@ func Expect(t *testing.T, record, want map[string]any) {
 			value = float64(number)
 		}
 		text, isText := value.(string)
-		if isText && !strings.Contains(fmt.Sprint(record[key]), text) || !isText && record[key] != value {
+		if isText && !strings.Contains(fmt.Sprint(record[key]), text) ||
+			!isText && record[key] != value {
 			t.Errorf("%s isn't %v in %v", key, value, record)
 		}
 	}
 }
 
-// Order is a work order with changes (`"name": value`; without a value it is left out).
+// Order is a work order with changes (`"name": value`; a name alone removes the key).
 func Order(values map[string]string, changes ...string) string {
 	values["run_id"], values["cell"], values["seq"] = `"run-1"`, `"c"`, "7"
 	for _, change := range changes {

@@ -10,7 +10,8 @@ import (
 	"stampede/transfer/internal/s3test/agreed"
 )
 
-// The server of the tests answers with status, code and members as S3 was recorded to (tests/data/aws_answers/services.json).
+// The tests' server answers with the status, code and members of S3's recorded answers
+// (tests/data/aws_answers/services.json).
 func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
 	const directory = "b--use1-az4--x-s3"
 	store := StartStore(t, "b", directory)
@@ -20,7 +21,8 @@ func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
 		"s3a-113": {http.MethodPut, "b/k", "X-Amz-Copy-Source", "/b/k"},
 		"s3-116":  {http.MethodGet, "b/k", "Range", "bytes=1024-4096"},
 		"s3-119":  {http.MethodGet, "b/k", "If-Match", `"other"`},
-		"x-133":   {http.MethodGet, directory + "?session", "X-Amz-Create-Session-Mode", "ReadOnly"},
+		"x-133": {http.MethodGet, directory + "?session", "X-Amz-Create-Session-Mode",
+			"ReadOnly"},
 	} {
 		wanted := agreed.Recorded(t, id)
 		request, _ := http.NewRequest(asked.method, store.URL+"/"+asked.path, nil)
@@ -34,7 +36,8 @@ func TestTheServerOfTheTestsAnswersAsRecorded(t *testing.T) {
 		_ = answer.Body.Close()
 		members, _ := wanted.Fields["Credentials"].([]any)
 		for _, part := range append(members, wanted.Code) {
-			if answer.StatusCode != wanted.Status || !strings.Contains(string(body), fmt.Sprint(part)) {
+			if answer.StatusCode != wanted.Status ||
+				!strings.Contains(string(body), fmt.Sprint(part)) {
 				t.Error(id, answer.StatusCode, string(body))
 			}
 		}

@@ -1,4 +1,4 @@
-// Package s3test is a small S3 on loopback for tests: it serves objects over real HTTP and misbehaves as told.
+// Package s3test is a small S3 on loopback for tests, over real HTTP and with faults.
 package s3test
 
 import (
@@ -31,16 +31,16 @@ import (
 // HangUp is the status of an answer that doesn't come: the connection is closed.
 const HangUp = -1
 
-// Store is an S3 with buckets, general and directory ones, as the S3 API reference describes them, and misbehaves as told. Refuse
-// and Latency must be set before the first request.
+// Store is an S3 with general and directory buckets, according to the S3 API reference, and with
+// faults. Refuse and Latency must be set before the first request.
 type Store struct {
 	URL string
-	// Refuse looks at a request first, and may change it. It answers with an error: status and code (or a whole body, which begins
-	// with "<"), 0 for none. Source is "/bucket/key", decoded, of a copy.
+	// Refuse sees a request first, and may change it. It returns an error's status and code (or
+	// whole body, which begins with "<"), status 0 for none. source is a copy's "/bucket/key".
 	Refuse  func(r *http.Request, bucket, key, source string) (status int, code string)
-	Latency time.Duration // of every copy but those that Refuse refuses
+	Latency time.Duration // of every copy that Refuse lets through
 
-	// Requests is the number of all, Copies that of copies asked for, Connections that of open ones.
+	// Requests counts all requests, Copies those for copies, Connections the open connections.
 	Requests, Copies, Connections atomic.Int64
 	PageKeys                      int           // keys in a page of a listing; 0: all
 	Stall                         atomic.Int64  // ns before the second half of every body
@@ -54,31 +54,29 @@ type Store struct {
 
 // Faults count down with every use.
 type Faults struct {
-	Lost         int               // copies that are made, but whose answer isn't sent
+	Lost         int               // copies that are made, but not answered
 	Busy         int               // other requests answered 503
 	Resets       int               // other requests whose connection is closed without an answer
 	Cuts         int               // bodies that end in the middle, with the connection
-	ReplaceAfter int64             // requests after which every object is another one; 0: never
-	Headers      map[string]string // that this server takes every request to have
+	ReplaceAfter int64             // requests after which every object is replaced; 0: never
+	Headers      map[string]string // that override those of every request
 }
 
-// Stored is an object. ETag and Checksum are made from the body where they are empty.
+// Stored is an object. An empty ETag or Checksum is made from the body.
 type Stored struct {
 	Body           []byte
 	ETag, Checksum string
-	// NoChecksum is how objects are that were uploaded before S3 made one for each.
-	NoChecksum bool
-	Modified   time.Time // when it was put, where it is zero
+	NoChecksum     bool      // like objects from before S3 computed checksums
+	Modified       time.Time // zero: now
 }
 
-// session number N from 1 has the token "tokenN".
+// session number N (from 1) has the token "tokenN".
 type session struct {
 	mode    string
 	expires time.Time
 }
 
-// StartStore runs a store with some empty buckets and ends it with the test. The AWS environment is that of a sandbox which can't
-// reach anything else.
+// StartStore runs a store with empty buckets until the test ends, and isolates the AWS environment.
 func StartStore(t *testing.T, buckets ...string) *Store {
 	t.Helper()
 	return start(t, (*httptest.Server).Start, buckets)
@@ -97,9 +95,12 @@ func start(t *testing.T, run func(*httptest.Server), buckets []string) *Store {
 		s.buckets[bucket] = map[string]Stored{}
 	}
 	running := httptest.NewUnstartedServer(s)
-	running.Config.ErrorLog = log.New(io.Discard, "", 0) // a certificate that the client refuses is a line there
+	// it would log every certificate that the client refuses
+	running.Config.ErrorLog = log.New(io.Discard, "", 0)
 	running.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		s.Connections.Add(map[http.ConnState]int64{http.StateNew: 1, http.StateClosed: -1, http.StateHijacked: -1}[state])
+		changes := map[http.ConnState]int64{http.StateNew: 1, http.StateClosed: -1,
+			http.StateHijacked: -1}
+		s.Connections.Add(changes[state])
 	}
 	run(running)
 	t.Cleanup(running.Close)
@@ -107,7 +108,8 @@ func start(t *testing.T, run func(*httptest.Server), buckets []string) *Store {
 	Isolate(t, s.URL)
 	if certificate := running.Certificate(); certificate != nil {
 		bundle := filepath.Join(t.TempDir(), "certificate.pem")
-		if err := os.WriteFile(bundle, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}), 0o600); err != nil {
+		text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw})
+		if err := os.WriteFile(bundle, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		t.Setenv("AWS_CA_BUNDLE", bundle)
@@ -115,7 +117,7 @@ func start(t *testing.T, run func(*httptest.Server), buckets []string) *Store {
 	return s
 }
 
-// Random returns bytes that are the same for the same number.
+// Random returns n bytes, the same for the same n.
 func Random(n int) []byte {
 	body := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(n)}).Read(body)
@@ -150,8 +152,10 @@ func (s *Store) Keys(bucket string) []string {
 	return slices.Sorted(maps.Keys(s.buckets[bucket]))
 }
 
-// Numbered is a Refuse that knows a request by its kind ("session", "list", or its method) and how many of that there were.
-func Numbered(refuse func(kind string, number int) (status int, code string)) func(*http.Request, string, string, string) (int, string) {
+// Numbered makes a Refuse of a function that gets a request's kind ("session", "list", or the
+// method) and its number among those of the kind.
+func Numbered(refuse func(kind string, number int) (status int, code string)) func(
+	*http.Request, string, string, string) (int, string) {
 	var mutex sync.Mutex
 	asked := map[string]int{}
 	return func(r *http.Request, _, _, _ string) (int, string) {
@@ -206,7 +210,8 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, bucket, key, source, body)
 }
 
-func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, source string, body []byte) {
+func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, source string,
+	body []byte) {
 	for header, value := range s.Headers {
 		r.Header.Set(header, value)
 	}
@@ -229,9 +234,10 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, sour
 	case query.Has("delete"):
 		s.delete(w, objects, r, body)
 	case r.Method == http.MethodPut:
-		if s.put(bucket, key, Stored{Body: body}); objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
+		s.put(bucket, key, Stored{Body: body})
+		if objects[key].Checksum != r.Header.Get("X-Amz-Checksum-Crc32") {
 			delete(objects, key)
-			Refuse(w, 400, "BadDigest") // without one too
+			Refuse(w, 400, "BadDigest") // also for a missing checksum
 		}
 	case !there:
 		Refuse(w, 404, "NoSuchKey")
@@ -245,7 +251,7 @@ func (s *Store) answer(w http.ResponseWriter, r *http.Request, bucket, key, sour
 	}
 }
 
-// send sends an object, or a range of it, with a stall in its middle or cut there.
+// send sends an object, or a range of it, with a stall or a cut in its middle.
 func (s *Store) send(w http.ResponseWriter, r *http.Request, object Stored, cut bool) {
 	body, status := object.Body, 200
 	if asked := r.Header.Get("Range"); asked != "" {
@@ -290,11 +296,11 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 		Refuse(w, 404, "NoSuchBucket")
 	case !there:
 		Refuse(w, 404, "NoSuchKey")
-	case taken: // every copy has to ask for If-None-Match: *
+	case taken: // every copy has to send If-None-Match: *
 		Refuse(w, 412, "PreconditionFailed")
 	default:
 		object.Modified = time.Time{}
-		if strings.Contains(object.ETag, "-") { // of parts: a copy isn't
+		if strings.Contains(object.ETag, "-") { // of a multipart upload, which a copy isn't
 			object.ETag = ""
 		}
 		s.put(bucket, key, object)
@@ -308,7 +314,7 @@ func (s *Store) copy(w http.ResponseWriter, bucket, key, source string) {
 
 func isDirectory(bucket string) bool { return strings.HasSuffix(bucket, "--x-s3") }
 
-// forbidden checks who asks: CreateSession and a general bucket without a session, all else with one.
+// forbidden checks the caller: only requests for objects of directory buckets have a session.
 func (s *Store) forbidden(r *http.Request, bucket string) (status int, code string) {
 	token := r.Header.Get("X-Amz-S3session-Token")
 	switch {
@@ -330,12 +336,14 @@ func (s *Store) forbidden(r *http.Request, bucket string) (status int, code stri
 func (s *Store) createSession(w http.ResponseWriter, mode string) {
 	made := &session{mode, time.Now().Add(s.Life)}
 	s.sessions = append(s.sessions, made)
-	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Credentials><SessionToken>token%[1]d</SessionToken>`+
-		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>key</AccessKeyId><Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
+	fmt.Fprintf(w, `<CreateSessionResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">`+
+		`<Credentials><SessionToken>token%[1]d</SessionToken>`+
+		`<SecretAccessKey>secret</SecretAccessKey><AccessKeyId>key</AccessKeyId>`+
+		`<Expiration>%[2]s</Expiration></Credentials></CreateSessionResult>`,
 		len(s.sessions), made.expires.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
-// ForgetSessions makes all sessions so far expire, and says what their modes were.
+// ForgetSessions makes all sessions expire, and returns their modes.
 func (s *Store) ForgetSessions() (modes []string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -346,11 +354,13 @@ func (s *Store) ForgetSessions() (modes []string) {
 	return modes
 }
 
-// list lists a directory bucket in no order, and begins with a page that is empty.
+// list lists a directory bucket in no order, after a first page that is empty.
 func (s *Store) list(w http.ResponseWriter, bucket string, query url.Values) {
 	rank, token := func(key string) string { return key }, query.Get("continuation-token")
 	if isDirectory(bucket) {
-		rank = func(key string) string { return fmt.Sprintf("%08x%s", crc32.ChecksumIEEE([]byte(key)), key) }
+		rank = func(key string) string {
+			return fmt.Sprintf("%08x%s", crc32.ChecksumIEEE([]byte(key)), key)
+		}
 	}
 	ranks := map[string]string{}
 	for key := range s.buckets[bucket] {
@@ -364,13 +374,15 @@ func (s *Store) list(w http.ResponseWriter, bucket string, query url.Values) {
 	} else if s.PageKeys > 0 && len(page) > s.PageKeys {
 		page, next = page[:s.PageKeys], page[s.PageKeys-1]
 	}
-	fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%v</IsTruncated><NextContinuationToken>%s</NextContinuationToken>", next != "", escape(next))
+	fmt.Fprintf(w, "<ListBucketResult><IsTruncated>%v</IsTruncated>"+
+		"<NextContinuationToken>%s</NextContinuationToken>", next != "", escape(next))
 	for _, ranked := range page {
 		key, object := ranks[ranked], s.buckets[bucket][ranks[ranked]]
 		if query.Get("encoding-type") == "url" {
 			key = url.QueryEscape(key)
 		}
-		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>%s</ETag></Contents>", escape(key), len(object.Body), escape(object.ETag))
+		fmt.Fprintf(w, "<Contents><Key>%s</Key><Size>%d</Size><ETag>%s</ETag></Contents>",
+			escape(key), len(object.Body), escape(object.ETag))
 	}
 	fmt.Fprint(w, "</ListBucketResult>")
 }
@@ -381,8 +393,9 @@ func escape(text string) string {
 	return b.String()
 }
 
-// delete answers as Quiet asks for. A key that Refuse refuses for the method DELETE is an error of its own.
-func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http.Request, body []byte) {
+// delete answers in Quiet mode. It asks Refuse about each key, with the method DELETE.
+func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http.Request,
+	body []byte) {
 	var asked struct {
 		Quiet  bool
 		Object []struct{ Key string }
@@ -397,7 +410,8 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 			each := r.Clone(r.Context())
 			each.Method = http.MethodDelete
 			if _, code := s.Refuse(each, "", object.Key, ""); code != "" {
-				fmt.Fprintf(w, "<Error><Key>%s</Key><Code>%s</Code><Message>Injected by the test.</Message></Error>", escape(object.Key), code)
+				fmt.Fprintf(w, "<Error><Key>%s</Key><Code>%s</Code>"+
+					"<Message>Injected by the test.</Message></Error>", escape(object.Key), code)
 				continue
 			}
 		}
@@ -406,7 +420,7 @@ func (s *Store) delete(w http.ResponseWriter, objects map[string]Stored, r *http
 	fmt.Fprint(w, "</DeleteResult>")
 }
 
-// Refuse answers with an error of S3; or with a body that begins with "<"; or hangs up.
+// Refuse answers with an error of S3 or with a body that begins with "<", or hangs up.
 func Refuse(w http.ResponseWriter, status int, code string) {
 	switch {
 	case status == HangUp:
@@ -417,6 +431,7 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 		w.WriteHeader(status)
 		fmt.Fprint(w, code)
 	default:
-		Refuse(w, status, "<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
+		Refuse(w, status,
+			"<Error><Code>"+code+"</Code><Message>Injected by the test.</Message></Error>")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"stampede/transfer/internal/record"
 )
 
-// Recorder writes the records of one execution environment, and lets its failed messages come back soon.
+// Recorder writes the records of one execution environment, and hastens failed messages.
 type Recorder struct {
 	id   string
 	log  io.Writer
@@ -17,19 +17,19 @@ type Recorder struct {
 	sqs  *sqs.Client // made at the first failure
 }
 
-// NewRecorder makes the recorder of an environment that begins. Records go to log.
+// NewRecorder makes the recorder of a new environment. Records go to log.
 func NewRecorder(log io.Writer) *Recorder { return &Recorder{id: rand.Text(), log: log} }
 
-// IsFirst says whether no message has been asked about before.
+// IsFirst reports whether it is called for the first time.
 func (r *Recorder) IsFirst() bool {
 	first := !r.warm
 	r.warm = true
 	return first
 }
 
-// Record logs the record of a delivery and returns its line. An error says that the log couldn't be written.
+// Record logs the record of a delivery and returns its line. The error is one of the log.
 func (r *Recorder) Record(of record.Delivery, outcome record.Outcome) (line string, err error) {
 	line = record.Format(r.id, of, outcome)
-	_, err = io.WriteString(r.log, line+"\n") // one write, so that lines of several writers can't mix
+	_, err = io.WriteString(r.log, line+"\n") // in one write: lines of several writers can't mix
 	return line, err
 }

@@ -1,5 +1,5 @@
-// Package sandbox is the Lambda function: for each message of an SQS event, and for a direct invocation where the operation
-// takes one, one timed operation and one record. A host's messages go through it too.
+// Package sandbox is the Lambda function: one timed operation and one record for each message of an
+// SQS event, and for a direct invocation if the operation takes one. A host uses it too.
 package sandbox
 
 import (
@@ -22,21 +22,22 @@ import (
 
 // Operation is what one experiment does and times, made once per sandbox.
 type Operation interface {
-	// Labels returns what the environment says of the function; nil when it couldn't be read.
+	// Labels returns what the environment says of the function; nil if it couldn't be read.
 	Labels() *environment.Labels
-	// Do does what the body of a message orders, until the deadline. Whatever goes wrong is in the
-	// outcome; the order is nil when the body is none. Lines before the record go to log.
+	// Do does what a message orders, until the deadline. Errors are in the outcome. The order is
+	// nil if the body isn't one. Lines before the record go to log.
 	Do(ctx context.Context, message sqsevent.Message, log io.Writer, deadline time.Time) (
 		*workorder.Order, record.Outcome)
 }
 
-// Direct is an operation that takes events of its own as well: those of somebody who invokes the function by hand.
+// Direct is an operation that also takes events of manual invocations.
 type Direct interface {
-	// Invoked returns the work order that an event means, false for an event that isn't one of the operation's own.
+	// Invoked returns the work order for an event; false for an event that it doesn't know.
 	Invoked(event json.RawMessage) (body string, ok bool)
 }
 
-// Sandbox is one execution environment, from its start until Lambda discards it; on a host it is the process.
+// Sandbox is one execution environment, from its start until Lambda discards it. On a host it is
+// the process.
 type Sandbox struct {
 	*Recorder
 	operation Operation
@@ -47,8 +48,9 @@ func New(operation Operation, log io.Writer) *Sandbox {
 	return &Sandbox{NewRecorder(log), operation}
 }
 
-// Handle processes the messages of one SQS event and returns the failed ones, which SQS then delivers again. Every message
-// leaves one record, ok or error. Any other event is the operation's own (Direct), or an error.
+// Handle processes the messages of one SQS event and returns the failed ones, which SQS then
+// delivers again. Every message leaves one record, ok or error. Any other event is one of a manual
+// invocation (Direct), or an error.
 func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (any, error) {
 	received, err := sqsevent.Read(event)
 	if err != nil {
@@ -69,20 +71,24 @@ func (s *Sandbox) Handle(ctx context.Context, event json.RawMessage) (any, error
 		}
 		if failed != nil {
 			failures = append(failures, message)
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: message.ID})
+			answer.BatchItemFailures = append(answer.BatchItemFailures,
+				events.SQSBatchItemFailure{ItemIdentifier: message.ID})
 		}
 	}
-	for _, message := range failures { // after every record: what is told to SQS must not delay or lose one
+	// after every record: calls of SQS must not delay or lose one
+	for _, message := range failures {
 		s.Hasten(ctx, message, end)
 	}
 	return answer, nil
 }
 
-// invoked carries out a direct invocation: its answer is the record, and a function error (errorType is the record's
-// error_type, errorMessage the record) when it failed, so that no caller takes it for done.
+// invoked carries out a direct invocation. The answer is the record. A failed operation is a
+// function error (errorType is the record's error_type, errorMessage the record), so that no caller
+// takes it for a success.
 func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 	end, _ := ctx.Deadline()
-	line, failed, err := s.Process(ctx, sqsevent.Message{Body: body, Attempt: 1}, end.Add(-deadline.Margin))
+	message := sqsevent.Message{Body: body, Attempt: 1}
+	line, failed, err := s.Process(ctx, message, end.Add(-deadline.Margin))
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +99,11 @@ func (s *Sandbox) invoked(ctx context.Context, body string) (any, error) {
 	return json.RawMessage(line), nil
 }
 
-// Process does what one message orders, until then, and logs the record, which it returns too. failed is why the message
-// has to come again, nil when it is done; err says that the log couldn't be written.
-func (s *Sandbox) Process(ctx context.Context, message sqsevent.Message, until time.Time) (line string, failed, err error) {
+// Process does what one message orders, until a deadline, and logs the record, which it returns
+// too. failed is why the message has to come again, or nil. err is an error of the log.
+func (s *Sandbox) Process(
+	ctx context.Context, message sqsevent.Message, until time.Time,
+) (line string, failed, err error) {
 	order, outcome := s.operation.Do(ctx, message, s.log, until)
 	delivery := record.Delivery{Message: message, IsFirst: s.IsFirst(),
 		Function: s.operation.Labels(), Order: order}

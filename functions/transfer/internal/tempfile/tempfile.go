@@ -1,5 +1,6 @@
-// Package tempfile makes files that don't outlive their process, even one that is killed: Lambda keeps the temporary folder when it
-// kills a sandbox for its memory or its time, and the disk would be full for every later operation.
+// Package tempfile makes files that don't outlive their process, even if it is killed: Lambda keeps
+// the temporary folder when it kills a sandbox for its memory or time, and the disk would be full
+// for every later operation.
 package tempfile
 
 import (
@@ -7,11 +8,11 @@ import (
 	"syscall"
 )
 
-// New makes a file in the temporary folder that has no name any more: it is gone when it is closed.
+// New makes a file without a name in the temporary folder. It is gone when it is closed.
 func New() (*os.File, error) {
 	file, err := os.CreateTemp("", "")
 	if err == nil {
-		_ = os.Remove(file.Name()) // no measurement fails over its waste
+		_ = os.Remove(file.Name()) // no measurement fails because of its leftovers
 	}
 	return file, err
 }

@@ -25,14 +25,12 @@ const (
 	put     = "PutLogEvents"
 )
 
-// The codes that a call is refused with, one after the other; with always behind it, a code repeats for ever. Two are of
-// PutLogEvents alone: the lines are dropped by an answer 200; the lines are taken, and the answer is lost. One is what SQS was
-// recorded to answer for a handle that has expired.
+// Codes that a call is refused with, one after the other.
 const (
-	always  = "*"
-	dropped = "dropped"
-	lost    = "lost"
-	gone    = "gone"
+	always  = "*"       // after a code: it repeats for ever
+	dropped = "dropped" // PutLogEvents answers 200 and drops the lines
+	lost    = "lost"    // PutLogEvents takes the lines, but its answer is lost
+	gone    = "gone"    // SQS's recorded answer for an expired handle
 )
 
 type refusals map[string][]string
@@ -48,15 +46,15 @@ type event struct {
 	Timestamp int64
 }
 
-// fakeAWS is SQS and CloudWatch Logs on loopback: it hands out the messages once each, takes log events by the rules of
-// PutLogEvents, and refuses as told.
+// fakeAWS is SQS and CloudWatch Logs on loopback: it hands out each message once, checks log events
+// by the rules of PutLogEvents, and refuses as told.
 type fakeAWS struct {
 	t      *testing.T
 	mutex  sync.Mutex
 	bodies []string
 	refuse refusals
 	events []event
-	calls  []string // in their order but those of ReceiveMessage, of ChangeMessageVisibility with the seconds
+	calls  []string // in order, without ReceiveMessage; ChangeMessageVisibility with its seconds
 }
 
 func startAWS(t *testing.T, refuse refusals, bodies ...string) *fakeAWS {
@@ -88,11 +86,12 @@ func (f *fakeAWS) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch code := f.refusal(name); {
 	case code == dropped:
 		answer = `{"rejectedLogEventsInfo": {"tooOldLogEventEndIndex": 0}}`
-	case code == gone: // the code that the SDK gives is that of the older protocol, from the head
+	case code == gone: // the SDK takes the code from a header of the older protocol
 		recorded := agreed.Recorded(f.t, "sqs-27")
 		w.Header().Set("X-Amzn-Query-Error", recorded.Code+";Sender")
 		w.WriteHeader(recorded.Status)
-		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`, recorded.QueryErrorCode, recorded.Message)
+		answer = fmt.Sprintf(`{"__type": "com.amazonaws.sqs#%s", "message": %q}`,
+			recorded.QueryErrorCode, recorded.Message)
 	case code != "" && code != lost:
 		w.WriteHeader(400)
 		answer = fmt.Sprintf(`{"__type": "%s", "message": "{\"injected\": 1}"}`, code)
@@ -123,19 +122,20 @@ func (f *fakeAWS) refusal(name string) (code string) {
 }
 
 func (f *fakeAWS) receive(asked request) string {
-	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 || asked.WaitTimeSeconds != 20 {
+	if asked.MaxNumberOfMessages != 1 || asked.VisibilityTimeout != 60 ||
+		asked.WaitTimeSeconds != 20 {
 		f.t.Error(asked)
 	}
 	if len(f.bodies) == 0 {
 		f.mutex.Unlock()
-		time.Sleep(20 * time.Millisecond) // a long poll of a test
+		time.Sleep(20 * time.Millisecond) // the long poll
 		f.mutex.Lock()
 		return "{}"
 	}
 	body := f.bodies[0]
 	f.bodies = f.bodies[1:]
-	return fmt.Sprintf(`{"Messages": [{"MessageId": "message-%d", "ReceiptHandle": "handle", "Body": %q, "Attributes": {"ApproximateReceiveCount": "2"}}]}`,
-		len(f.events)+1, body)
+	return fmt.Sprintf(`{"Messages": [{"MessageId": "message-%d", "ReceiptHandle": "handle",
+		"Body": %q, "Attributes": {"ApproximateReceiveCount": "2"}}]}`, len(f.events)+1, body)
 }
 
 func (f *fakeAWS) put(asked request) {
@@ -143,14 +143,16 @@ func (f *fakeAWS) put(asked request) {
 	for _, event := range asked.LogEvents {
 		bytes += len(event.Message) + 26
 	}
-	inOrder := slices.IsSortedFunc(asked.LogEvents, func(a, b event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
-	if !inOrder || bytes > 1<<20 || len(asked.LogEvents) > 10_000 || asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
+	inOrder := slices.IsSortedFunc(asked.LogEvents,
+		func(a, b event) int { return cmp.Compare(a.Timestamp, b.Timestamp) })
+	if !inOrder || bytes > 1<<20 || len(asked.LogEvents) > 10_000 ||
+		asked.LogGroupName != "/stampede/test" || strings.ContainsAny(asked.LogStreamName, ":*") {
 		f.t.Error(bytes, len(asked.LogEvents), asked.LogGroupName, asked.LogStreamName)
 	}
 	f.events = append(f.events, asked.LogEvents...)
 }
 
-// seen returns the calls but those of ReceiveMessage, and the records in the log, as they are now.
+// seen returns the calls so far and the records in the log.
 func (f *fakeAWS) seen() (calls string, records []map[string]any) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()

@@ -1,5 +1,5 @@
-// Package worker is the program as a service on a host: `transfer work` takes the orders of a queue one after the other, does
-// with each what the function does with a message, and logs the same records.
+// Package worker is the program as a service on a host: `transfer work` processes the messages of a
+// queue one after the other, as the function does, and logs the same records.
 package worker
 
 import (
@@ -12,7 +12,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -33,13 +32,13 @@ import (
 )
 
 const (
-	// longestPause is between two tries. The SDK shortens the first ones at random, so that hosts which lost a service don't come back all
-	// at once.
+	// longestPause is the longest pause between two attempts. The SDK makes pauses random, so that
+	// hosts don't all come back at once after an outage.
 	longestPause = 30 * time.Second
-	// callTimeout bounds one try; a long poll is one.
+	// callTimeout bounds one attempt, such as a long poll.
 	callTimeout = longestPoll + 15*time.Second
-	// usualGrace is half of what an operation under way may take once the host was told to stop. Putting its record into the log
-	// has to end one grace later, giving back its message another one later. systemd's TimeoutStopSec has to be longer.
+	// usualGrace is the unit of time after the host was told to stop: an operation under way has
+	// two of them, then its record one, then its message one. TimeoutStopSec must be longer.
 	usualGrace = 10 * time.Second
 )
 
@@ -48,10 +47,13 @@ type Operations func(ctx context.Context, lookup func(string) string) (sandbox.O
 
 // Verb is `transfer work`.
 func Verb(operations Operations) host.Verb {
-	return host.Verb{Name: "work", Does: "processes the messages of the queue QUEUE_URL", Run: operations.work}
+	const does = "processes the messages of the queue QUEUE_URL"
+	return host.Verb{Name: "work", Does: does, Run: operations.work}
 }
 
-func (operations Operations) work(ctx context.Context, arguments []string, stdout, stderr io.Writer) error {
+func (operations Operations) work(
+	ctx context.Context, arguments []string, stdout, stderr io.Writer,
+) error {
 	flags := flag.NewFlagSet("transfer work", flag.ContinueOnError)
 	if err := host.Parse(flags, arguments); err != nil {
 		return err
@@ -69,13 +71,15 @@ func (operations Operations) work(ctx context.Context, arguments []string, stdou
 	w := newWorker(ctx, settings, operation, stdout, stderr, longestPause)
 	machine, _ := os.Hostname()
 	w.queue.url, w.log.group = queueURL, group
-	w.log.name = machine + "/" + time.Now().UTC().Format("2006-01-02T15-04-05Z") + "/" + rand.Text()[:8] // several may begin at once
+	// the random part is for workers that begin at once
+	w.log.name = machine + "/" + time.Now().UTC().Format("2006-01-02T15-04-05Z") + "/" +
+		rand.Text()[:8]
 	w.say("receiving messages from %s; records go to %s, %s", queueURL, group, w.log.name)
 	w.poll(ctx)
 	return nil
 }
 
-// worker does the messages of a queue, one after the other.
+// worker processes the messages of a queue, one after the other.
 type worker struct {
 	queue   *queue
 	log     *stream
@@ -84,13 +88,17 @@ type worker struct {
 	grace   time.Duration
 }
 
-func newWorker(ctx context.Context, settings aws.Config, operation sandbox.Operation, stdout, stderr io.Writer, longestPause time.Duration) *worker {
+func newWorker(
+	ctx context.Context, settings aws.Config, operation sandbox.Operation,
+	stdout, stderr io.Writer, longestPause time.Duration,
+) *worker {
 	w := &worker{stderr: stderr, grace: usualGrace}
 	settings.Retryer = func() aws.Retryer { return w.patient(settings.Credentials, longestPause) }
-	settings.RetryMaxAttempts = 0 // as many as it takes
+	settings.RetryMaxAttempts = 0 // unlimited
 	settings.HTTPClient = awshttp.NewBuildableClient().WithTimeout(callTimeout)
 	w.log = &stream{client: cloudwatchlogs.NewFromConfig(settings), stdout: stdout, context: ctx}
-	w.queue, w.sandbox = &queue{client: sqs.NewFromConfig(settings), beat: heartbeat}, sandbox.New(operation, w.log)
+	w.queue = &queue{client: sqs.NewFromConfig(settings), beat: heartbeat}
+	w.sandbox = sandbox.New(operation, w.log)
 	return w
 }
 
@@ -99,28 +107,32 @@ func (w *worker) poll(ctx context.Context) {
 	for ctx.Err() == nil {
 		if message, err := w.queue.receive(ctx); message != nil {
 			w.handle(ctx, message)
-		} else if err != nil { // what no other try mends
+		} else if err != nil { // not retried
 			_ = deadline.Sleep(ctx, time.Second)
 		}
 	}
 }
 
-var errStopped = failure.New(failure.DeadlineExceeded, "the host was stopped: SQS redelivers the message for the rest")
+var errStopped = failure.New(failure.DeadlineExceeded,
+	"the host was stopped: SQS redelivers the message for the rest")
 
-// handle does one message: it is deleted once its record is in the log, and otherwise comes back.
+// handle processes one message. It is deleted once its record is in the log; otherwise it returns.
 func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
-	// Told to stop, the operation learns it with the reason: ctx itself has none to give.
+	// The operation's context ends with a reason, which ctx itself doesn't have.
 	working, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	defer context.AfterFunc(ctx, func() { stop(errStopped) })()
 	release := w.queue.keep(message, func(err error) {
 		w.say("message %s no longer belongs to this host; stopping its work", message.ID)
-		stop(failure.New(failure.DeadlineExceeded, "the message no longer belongs to this host (%s): it was purged, or redelivered", sandbox.CodeOf(err)))
+		stop(failure.New(failure.DeadlineExceeded,
+			"the message no longer belongs to this host (%s): it was purged, or redelivered",
+			sandbox.CodeOf(err)))
 	})
 	failed, err := w.process(ctx, working, message)
 	release()
 	if err != nil {
-		w.say("message %s returns to the queue: its record isn't in CloudWatch Logs: %s", message.ID, sandbox.InShort(err))
+		w.say("message %s returns to the queue: its record isn't in CloudWatch Logs: %s",
+			message.ID, sandbox.InShort(err))
 	}
 	settling, cancel := deadline.Outlasting(ctx, 4*w.grace)
 	defer cancel()
@@ -133,17 +145,22 @@ func (w *worker) handle(ctx context.Context, message *sqsevent.Message) {
 		err = w.queue.hide(settling, message, sandbox.Delay(message.Attempt))
 	}
 	if err != nil {
-		w.say("message %s comes back after its visibility timeout: %s", message.ID, sandbox.InShort(err))
+		w.say("message %s comes back after its visibility timeout: %s", message.ID,
+			sandbox.InShort(err))
 	}
 }
 
-// process runs the operation and puts its record into the log. failed is why the operation has more to do, err why the record
-// isn't in the log: then the message isn't deleted, however it went.
-func (w *worker) process(ctx, working context.Context, message *sqsevent.Message) (failed, err error) {
-	until := time.Now().Add(longestHold - margin - longestPoll) // the poll that brought it may have begun so long ago
+// process runs the operation and sends its record to the log. failed is why the message has to come
+// again. err is why the record isn't in the log: then the message isn't deleted.
+func (w *worker) process(
+	ctx, working context.Context, message *sqsevent.Message,
+) (failed, err error) {
+	// SQS may have counted from the beginning of the long poll
+	until := time.Now().Add(longestHold - margin - longestPoll)
 	ended := make(chan error, 1)
 	go func() {
-		_, failed, _ := w.sandbox.Process(working, *message, until) // the log keeps what it can't write yet
+		// no error: the log keeps what it can't send yet
+		_, failed, _ := w.sandbox.Process(working, *message, until)
 		ended <- failed
 	}()
 	patient, cancel := deadline.Outlasting(ctx, 2*w.grace)
@@ -158,16 +175,21 @@ func (w *worker) process(ctx, working context.Context, message *sqsevent.Message
 	return failed, w.log.Flush(logging)
 }
 
-// patient waits out what a service refuses, whatever it is: throttling and lost connections pass, and a host that came up before
-// its permissions, or whose credentials have just expired, has nothing better to do than to wait for them. It says what was refused.
-func (w *worker) patient(credentials aws.CredentialsProvider, longestPause time.Duration) aws.Retryer {
+// patient retries nearly every error and prints it: throttling and lost connections pass, and a
+// host that started before its permissions, or whose credentials have just expired, can only wait.
+func (w *worker) patient(
+	credentials aws.CredentialsProvider, longestPause time.Duration,
+) aws.Retryer {
 	passes := func(err error) aws.Ternary {
-		final := errors.Is(err, context.Canceled) || isGone(err) || slices.Contains([]string{noStream, "ResourceAlreadyExistsException"}, sandbox.CodeOf(err))
+		code := sandbox.CodeOf(err)
+		final := errors.Is(err, context.Canceled) || isGone(err) || code == noStream ||
+			code == "ResourceAlreadyExistsException"
 		if !final {
 			w.say("%s; trying again until it works", sandbox.InShort(err))
 		}
-		// ExpiredToken, ExpiredTokenException, InvalidClientTokenId: the next call asks for credentials where they come from.
-		if cache, isCache := credentials.(*aws.CredentialsCache); isCache && strings.Contains(sandbox.CodeOf(err), "Token") {
+		// ExpiredToken, ExpiredTokenException, InvalidClientTokenId: the next call gets new ones.
+		cache, isCache := credentials.(*aws.CredentialsCache)
+		if isCache && strings.Contains(code, "Token") {
 			cache.Invalidate()
 		}
 		return aws.BoolTernary(!final)
@@ -178,7 +200,7 @@ func (w *worker) patient(credentials aws.CredentialsProvider, longestPause time.
 	})
 }
 
-// say writes one line, which no query takes for a record, to stderr.
+// say writes one line to stderr, which no query takes for a record.
 func (w *worker) say(format string, values ...any) {
 	_, _ = fmt.Fprintf(w.stderr, "transfer work: "+format+"\n", values...)
 }

@@ -69,7 +69,7 @@ func newOutput(t *testing.T) output {
 
 func (o output) String() string { text, _ := os.ReadFile(o.Name()); return string(text) }
 
-// running is a worker before an AWS that refuses as told, with short pauses.
+// running is a worker with short pauses and a fake AWS.
 type running struct {
 	*fakeAWS
 	worker         *worker
@@ -78,18 +78,20 @@ type running struct {
 	ended          chan bool
 }
 
-// run makes a worker, and starts it if it has messages, until the test ends it.
+// run makes a worker and, if there are messages, starts it until the test ends.
 func run(t *testing.T, beat time.Duration, do task, refuse refusals, bodies ...string) *running {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
-	r := &running{fakeAWS: startAWS(t, refuse, bodies...), stop: stop, ended: make(chan bool), stdout: newOutput(t), stderr: newOutput(t)}
+	r := &running{fakeAWS: startAWS(t, refuse, bodies...), stop: stop, ended: make(chan bool),
+		stdout: newOutput(t), stderr: newOutput(t)}
 	settings, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.worker = newWorker(ctx, settings, do, r.stdout, r.stderr, time.Millisecond)
 	r.worker.grace, r.worker.queue.beat = 100*time.Millisecond, beat
-	r.worker.queue.url, r.worker.log.group, r.worker.log.name = os.Getenv("QUEUE_URL"), "/stampede/test", "host/now"
+	r.worker.queue.url = os.Getenv("QUEUE_URL")
+	r.worker.log.group, r.worker.log.name = "/stampede/test", "host/now"
 	if bodies != nil {
 		go func() { r.worker.poll(ctx); close(r.ended) }()
 	}
@@ -106,8 +108,9 @@ func until(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// end stops the worker as SIGTERM does, once a call was seen so often; it has to end soon.
-func (r *running) end(call string, times int) (calls string, records []map[string]any, heard string) {
+// end stops the worker like SIGTERM, after a call was made a number of times. It has to end soon.
+func (r *running) end(call string, times int) (calls string, records []map[string]any,
+	heard string) {
 	r.t.Helper()
 	until(r.t, call, func() bool { return r.count(call) >= times })
 	r.stop()
@@ -125,15 +128,18 @@ func list(calls ...string) string { return strings.Join(calls, ", ") }
 func TestAMessageIsDeletedOnceItsRecordIsInTheLog(t *testing.T) {
 	worker := run(t, time.Hour, succeed, nil, order, order)
 	calls, records, _ := worker.end(remove, 2)
-	if lines := worker.events[0].Message + "\n" + worker.events[1].Message + "\n"; calls != list(put, create, put, remove, put, remove) || worker.stdout.String() != lines {
+	lines := worker.events[0].Message + "\n" + worker.events[1].Message + "\n"
+	if calls != list(put, create, put, remove, put, remove) || worker.stdout.String() != lines {
 		t.Error(calls, worker.stdout, lines)
 	}
-	s3test.Expect(t, records[0], map[string]any{"status": "ok", "run_id": "r", "message_id": "message-1", "request_id": nil, "cold_start": 1, "attempt": 2})
-	s3test.Expect(t, records[1], map[string]any{"message_id": "message-2", "cold_start": 0, "sandbox_id": records[0]["sandbox_id"]})
+	s3test.Expect(t, records[0], map[string]any{"status": "ok", "run_id": "r",
+		"message_id": "message-1", "request_id": nil, "cold_start": 1, "attempt": 2})
+	s3test.Expect(t, records[1], map[string]any{"message_id": "message-2", "cold_start": 0,
+		"sandbox_id": records[0]["sandbox_id"]})
 }
 
-// What the worker does whose operation ends so, and which is told to stop once it has made a call: its last calls, its record, and
-// what it says.
+// How an operation ends, the call after which the worker is told to stop, and then its last calls,
+// its record and its output.
 func TestWhatBecomesOfAMessage(t *testing.T) {
 	for name, try := range map[string]struct {
 		do                   task
@@ -142,29 +148,41 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 		awaited, last, error string
 		said                 string
 	}{
-		"fails":                   {fail, time.Hour, nil, hide, list(put, create, put, hide+" 4"), "gone", ""},
-		"stopped and unfinished":  {waitForStop, oftBeat, nil, hide + " 60", list(put, hide+" 0"), "the host was stopped", ""},
-		"stopped and finished":    {endAtStop, oftBeat, nil, hide + " 60", list(put, remove), "<nil>", ""},
-		"hangs":                   {hang, oftBeat, nil, hide, hide + " 0", "", message},
-		"the log takes nothing":   {succeed, oftBeat, refusals{put: {"AccessDeniedException", always}}, put, hide + " 0", "", message},
-		"its handle has expired":  {waitForStop, oftBeat, refusals{hide: {gone, always}}, put, "", "no longer belongs to this host", "comes back after"},
-		"lines are dropped":       {succeed, time.Hour, refusals{put: {dropped}}, hide, list(put, create, put, hide+" 4"), "", "clock"},
-		"lines' answer is lost":   {succeed, time.Hour, refusals{put: {lost}}, remove, list(create, put, put, remove), "<nil>", "trying again"},
-		"expired and refused put": {succeed, time.Hour, refusals{put: waitedOut}, remove, list(put, put, put, put, remove), "<nil>", retried},
+		"fails": {fail, time.Hour, nil, hide, list(put, create, put, hide+" 4"), "gone", ""},
+		"stopped and unfinished": {waitForStop, oftBeat, nil, hide + " 60", list(put, hide+" 0"),
+			"the host was stopped", ""},
+		"stopped and finished": {endAtStop, oftBeat, nil, hide + " 60", list(put, remove),
+			"<nil>", ""},
+		"hangs": {hang, oftBeat, nil, hide, hide + " 0", "", message},
+		"the log takes nothing": {succeed, oftBeat,
+			refusals{put: {"AccessDeniedException", always}}, put, hide + " 0", "", message},
+		"its handle has expired": {waitForStop, oftBeat, refusals{hide: {gone, always}}, put, "",
+			"no longer belongs to this host", "comes back after"},
+		"lines are dropped": {succeed, time.Hour, refusals{put: {dropped}}, hide,
+			list(put, create, put, hide+" 4"), "", "clock"},
+		"lines' answer is lost": {succeed, time.Hour, refusals{put: {lost}}, remove,
+			list(create, put, put, remove), "<nil>", "trying again"},
+		"expired and refused put": {succeed, time.Hour, refusals{put: waitedOut}, remove,
+			list(put, put, put, put, remove), "<nil>", retried},
 	} {
 		t.Run(name, func(t *testing.T) {
 			worker := run(t, try.beat, try.do, try.refuse, order)
 			if strings.Contains(try.said, "comes back") {
-				until(t, try.said, func() bool { return strings.Contains(worker.stderr.String(), try.said) })
+				isSaid := func() bool { return strings.Contains(worker.stderr.String(), try.said) }
+				until(t, try.said, isSaid)
 			}
 			calls, records, heard := worker.end(try.awaited, 1)
-			calls = strings.TrimSuffix(calls, ", "+put) // one that was given up may arrive late
-			if !strings.HasSuffix(calls, try.last) || !strings.Contains(heard, try.said) || (try.error == "") != (len(records) == 0) ||
-				strings.Contains(heard, "injected") || strings.Contains(worker.stdout.String(), `"status": "`) != (name != "hangs") {
+			calls = strings.TrimSuffix(calls, ", "+put) // an abandoned call may arrive late
+			hasRecord := strings.Contains(worker.stdout.String(), `"status": "`)
+			if !strings.HasSuffix(calls, try.last) || !strings.Contains(heard, try.said) ||
+				strings.Contains(heard, "injected") || hasRecord != (name != "hangs") ||
+				(try.error == "") != (len(records) == 0) {
 				t.Fatal(calls, records, heard, worker.stdout)
 			}
-			for _, record := range records { // who reads the log knows an event by its time, stream and text
-				if !strings.Contains(fmt.Sprint(record["error_message"]), try.error) || worker.events[0] != worker.events[len(records)-1] {
+			// readers of the log identify an event by its time, stream and text
+			for _, record := range records {
+				if !strings.Contains(fmt.Sprint(record["error_message"]), try.error) ||
+					worker.events[0] != worker.events[len(records)-1] {
 					t.Error(records)
 				}
 			}
@@ -172,12 +190,12 @@ func TestWhatBecomesOfAMessage(t *testing.T) {
 	}
 }
 
-// waitedOut is what passes, and retried what is said of the second.
+// waitedOut are errors that pass, and retried is the message about the second.
 var waitedOut = []string{"ExpiredTokenException", "AccessDenied", "ServiceUnavailable"}
 
 const retried = "AccessDenied; trying again until it works\n"
 
-func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T) {
+func TestHeartbeatsHoldAMessageUntilItsRecordIsInTheLog(t *testing.T) {
 	begin := make(chan bool)
 	worker := run(t, oftBeat, func(context.Context) error { <-begin; return nil }, refusals{
 		hide: {"RequestThrottled", "ExpiredTokenException"}, put: {"ThrottlingException", always},
@@ -195,7 +213,8 @@ func TestAMessageIsHeldByHeartbeatsAsLongAsItsWorkAndItsRecordTake(t *testing.T)
 	worker.mutex.Unlock()
 	until(t, remove, func() bool { return worker.count(remove) == 1 })
 	time.Sleep(5 * oftBeat)
-	if calls, _, heard := worker.end(remove, 1); !strings.HasSuffix(calls, remove) || !strings.Contains(heard, "RequestThrottled") {
+	calls, _, heard := worker.end(remove, 1)
+	if !strings.HasSuffix(calls, remove) || !strings.Contains(heard, "RequestThrottled") {
 		t.Error("a heartbeat after the end", calls, heard)
 	}
 }
@@ -210,14 +229,21 @@ func TestManyLinesGoInBatchesThatCloudWatchTakes(t *testing.T) {
 		}
 	}
 	_, _ = log.Write([]byte(strings.Repeat("y\n", 25_000)))
-	if err := log.Flush(t.Context()); err != nil || len(log.pending) > 0 || len(r.events) != 25_030 || r.events[25_029].Message != "y" {
+	if err := log.Flush(t.Context()); err != nil || len(log.pending) > 0 ||
+		len(r.events) != 25_030 || r.events[25_029].Message != "y" {
 		t.Error(err, len(log.pending), len(r.events))
 	}
 }
 
 func TestTheVerbEndsWhenItIsToldToStopAndSaysWhatIsMissing(t *testing.T) {
-	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) { return task(succeed), nil })
-	for missing, word := range map[string]string{"": "receiving messages from http://127.0.0.1:", "QUEUE_URL": "QUEUE_URL", "AWS_REGION": "AWS_DEFAULT_REGION"} {
+	verb := Verb(func(context.Context, func(string) string) (sandbox.Operation, error) {
+		return task(succeed), nil
+	})
+	for missing, word := range map[string]string{
+		"":           "receiving messages from http://127.0.0.1:",
+		"QUEUE_URL":  "QUEUE_URL",
+		"AWS_REGION": "AWS_DEFAULT_REGION",
+	} {
 		aws, stderr := startAWS(t, nil, order), newOutput(t)
 		ctx, stop := context.WithCancel(t.Context())
 		status := 2
@@ -230,7 +256,8 @@ func TestTheVerbEndsWhenItIsToldToStopAndSaysWhatIsMissing(t *testing.T) {
 		}
 		got := host.Main(ctx, []host.Verb{verb}, []string{"work"}, io.Discard, stderr)
 		stop()
-		if said := stderr.String(); got != status || strings.Count(said, "\n") != 1 || !strings.Contains(said, word) {
+		said := stderr.String()
+		if got != status || strings.Count(said, "\n") != 1 || !strings.Contains(said, word) {
 			t.Error(missing, got, said)
 		}
 	}

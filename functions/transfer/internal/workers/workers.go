@@ -1,4 +1,4 @@
-// Package workers does work by several goroutines at once, all of which end with the first error.
+// Package workers runs several goroutines, all of which end with the first error.
 package workers
 
 import (
@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Run calls work once for each of so many workers, at once, and returns the first error, or why ctx
-// ended, when all have ended. A panic is an error too: a record says so, instead of the process's
-// end.
-func Run(ctx context.Context, number int64, work func(ctx context.Context,
-	worker int64) error) error {
+// Run calls work in a number of goroutines. When all have ended it returns the first error, or why
+// ctx ended. A panic is an error too: a record reports it, and the process goes on.
+func Run(
+	ctx context.Context, number int64, work func(ctx context.Context, worker int64) error,
+) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var running sync.WaitGroup
@@ -36,8 +36,8 @@ func Run(ctx context.Context, number int64, work func(ctx context.Context,
 	return nil
 }
 
-// Share lets so many workers do what one more gives them, one piece after the other; give's error
-// is why nobody takes it any more.
+// Share lets a number of workers process the pieces that all gives. give returns an error when
+// nobody takes pieces any more.
 func Share[T any](
 	ctx context.Context, number int64, all func(ctx context.Context, give func(T) error) error,
 	work func(context.Context, T) error,

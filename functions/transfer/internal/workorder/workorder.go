@@ -1,5 +1,5 @@
-// Package workorder parses the JSON body of one message, as strictly as functions/common/work_order.py. An operation adds its
-// own keys to the common ones.
+// Package workorder parses the JSON body of one message, as strictly as
+// functions/common/work_order.py. An operation adds its own keys to the common ones.
 package workorder
 
 import (
@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// LargestInteger is 2^53 - 1: above it a JSON reader that holds numbers as doubles would change the value.
+	// LargestInteger is 2^53 - 1: JSON readers that use doubles would change larger values.
 	LargestInteger = 1<<53 - 1
 	longestName    = 256 // characters
 )
 
 var common = []string{"run_id", "cell", "seq", "start_at_ms", "round"}
 
-// Order is what every work order says. StartAtMs (epoch ms) holds the timed part back until then; nil: at once. Round is
-// the round of the sweep in which it was sent, from 1; 0: in none.
+// Order has the common keys of work orders. StartAtMs (epoch ms) delays the timed part; nil: no
+// delay. Round is the round of the sweep, from 1; 0: none.
 type Order struct {
 	RunID     string
 	Cell      string
@@ -32,15 +32,15 @@ type Order struct {
 	Round     int64
 }
 
-// Reader takes the values of an order out of a body. Err keeps the first thing that is wrong, of the type WorkOrder.
+// Reader reads the values of an order from a body. Err is the first error, of the type WorkOrder.
 type Reader struct {
 	values map[string]json.RawMessage
 	Err    error
 }
 
-// Open reads the body of a message, whose order has the common keys and those of own. Anything but one JSON object with
-// exactly these keys is an error: a parameter that is ignored would be measured as something that it isn't. The common
-// values have been read when it returns.
+// Open reads the body of a message, with the common keys and those of own. Anything but one JSON
+// object with only these keys is an error: an ignored parameter would falsify a measurement. It
+// returns the common values.
 func Open(body string, own ...string) (*Reader, Order) {
 	r := &Reader{values: map[string]json.RawMessage{}}
 	r.take(body, slices.Concat(common, own))
@@ -52,7 +52,7 @@ func Open(body string, own ...string) (*Reader, Order) {
 	}
 }
 
-// take takes a JSON object apart. Token by token, because a map would hide a key that is there twice.
+// take splits a JSON object token by token, because a map would hide a duplicate key.
 func (r *Reader) take(body string, keys []string) {
 	if err := json.Unmarshal([]byte(body), new(json.RawMessage)); err != nil {
 		r.fail("the message body isn't JSON: %v", err)
@@ -78,7 +78,7 @@ func (r *Reader) take(body string, keys []string) {
 	}
 }
 
-// read hands the value of a key to a function, which tells whether it is what the rule says.
+// read passes the value of a key to isFit, which reports whether it fits the rule.
 func (r *Reader) read(key, rule string, isFit func(raw json.RawMessage) bool) {
 	if raw := r.values[key]; raw == nil {
 		r.fail("the message lacks the key %s: it must be %s", key, rule)
@@ -87,7 +87,8 @@ func (r *Reader) read(key, rule string, isFit func(raw json.RawMessage) bool) {
 	}
 }
 
-// Between reads a whole number from smallest to largest; whenMissing is for an order that leaves it out, nil when none may.
+// Between reads a whole number from smallest to largest. whenMissing is the default; nil: the key
+// is required.
 func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64) (value int64) {
 	if whenMissing != nil && r.values[key] == nil {
 		return *whenMissing
@@ -97,7 +98,7 @@ func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64
 		rule = fmt.Sprintf("%d or %d", smallest, largest)
 	}
 	r.read(key, rule, func(raw json.RawMessage) bool {
-		// Digits only: true, 1.0, 1e3 and "1" are no integers. JSON allows no leading zero, and -0 is a whole number.
+		// true, 1.0, 1e3 and "1" are no integers; -0 is one. JSON allows no leading zero.
 		number, err := strconv.ParseInt(string(raw), 10, 64)
 		value = number
 		return err == nil && smallest <= number && number <= largest
@@ -105,7 +106,7 @@ func (r *Reader) Between(key string, whenMissing *int64, smallest, largest int64
 	return value
 }
 
-// Optional reads a whole number from 0 to LargestInteger; nil where the order leaves it out.
+// Optional reads a whole number from 0 to LargestInteger; nil if the order leaves it out.
 func (r *Reader) Optional(key string) *int64 {
 	if r.values[key] == nil {
 		return nil
@@ -114,7 +115,7 @@ func (r *Reader) Optional(key string) *int64 {
 	return &value
 }
 
-// Flag reads 0 or 1; 0 where the order leaves it out.
+// Flag reads 0 or 1; 0 if the order leaves it out.
 func (r *Reader) Flag(key string) int64 { return r.Between(key, new(int64), 0, 1) }
 
 // Only refuses a key that means nothing without another one.
@@ -124,7 +125,7 @@ func (r *Reader) Only(key, with string) {
 	}
 }
 
-// Text reads a text that fits a rule; "" where the order leaves it out.
+// Text reads text that fits a rule; "" if the order leaves it out.
 func (r *Reader) Text(key, rule string, isFit func(text string) bool) string {
 	if r.values[key] == nil {
 		return ""
@@ -140,7 +141,7 @@ func (r *Reader) text(key, rule string, isFit func(text string) bool) (text stri
 	return text
 }
 
-// Word reads one of some words; whenMissing is for an order that leaves it out, "" where none may.
+// Word reads one of some words. whenMissing is the default; "": the key is required.
 func (r *Reader) Word(key, whenMissing string, words ...string) string {
 	if whenMissing != "" && r.values[key] == nil {
 		return whenMissing
@@ -152,7 +153,7 @@ func (r *Reader) Word(key, whenMissing string, words ...string) string {
 
 var nameRule = fmt.Sprintf("text of 1 to %d printable characters", longestName)
 
-// Name reads a short text; "" where the order leaves it out.
+// Name reads a short text; "" if the order leaves it out.
 func (r *Reader) Name(key string) string { return r.Text(key, nameRule, isName) }
 
 func isName(text string) bool {

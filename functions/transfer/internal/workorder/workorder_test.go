@@ -9,7 +9,7 @@ import (
 	"stampede/transfer/internal/failure"
 )
 
-// parse reads an order with keys of its own in every form that there is.
+// parse reads an order with an own key of each form.
 func parse(body string) (Order, *int64, int64, string, error) {
 	r, order := Open(body, "number", "warm", "word")
 	number, warm := r.Optional("number"), r.Flag("warm")
@@ -18,13 +18,17 @@ func parse(body string) (Order, *int64, int64, string, error) {
 }
 
 func TestAWorkOrderIsReadWithTheCommonKeysAndItsOwn(t *testing.T) {
-	order, number, warm, word, err := parse(
-		`{"run_id": "r", "cell": "c é", "seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1, "word": "ab"}`)
-	if got := fmt.Sprint(order.RunID, order.Cell, order.Seq, *order.StartAtMs, order.Round, *number, warm, word, err); got != "rc é9007199254740991 1 3 0 1ab<nil>" {
+	order, number, warm, word, err := parse(`{"run_id": "r", "cell": "c é",
+		"seq": 9007199254740991, "start_at_ms": 1, "round": 3, "number": 0, "warm": 1,
+		"word": "ab"}`)
+	got := fmt.Sprint(order.RunID, order.Cell, order.Seq, *order.StartAtMs, order.Round, *number,
+		warm, word, err)
+	if got != "rc é9007199254740991 1 3 0 1ab<nil>" {
 		t.Error(got)
 	}
-	if order, number, warm, word, err = parse(`{"run_id": "r", "cell": "c", "seq": 0}`); order != (Order{RunID: "r", Cell: "c"}) ||
-		number != nil || warm != 0 || word != "" || err != nil {
+	order, number, warm, word, err = parse(`{"run_id": "r", "cell": "c", "seq": 0}`)
+	if order != (Order{RunID: "r", Cell: "c"}) || number != nil || warm != 0 || word != "" ||
+		err != nil {
 		t.Error(order, number, warm, word, err)
 	}
 }
@@ -47,7 +51,8 @@ func TestWhatIsNoWorkOrderIsRefusedInOneLineThatNamesTheKey(t *testing.T) {
 	} {
 		_, _, _, _, err := parse(body)
 		var known *failure.Error
-		if !errors.As(err, &known) || known.Type != failure.WorkOrder || !strings.Contains(known.Message, word) || strings.Contains(known.Message, "\n") {
+		if !errors.As(err, &known) || known.Type != failure.WorkOrder ||
+			!strings.Contains(known.Message, word) || strings.Contains(known.Message, "\n") {
 			t.Errorf("%.60s: %v, not %s", body, err, word)
 		}
 	}

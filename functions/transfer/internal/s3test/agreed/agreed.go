@@ -1,4 +1,4 @@
-// Package agreed reads, for the tests, what both languages have in common (functions/agreed), and what AWS was recorded to answer.
+// Package agreed reads, for tests, what both languages share (functions/agreed), and AWS's answers.
 package agreed
 
 import (
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Read puts a file of functions/agreed into value. It is read from the folder of a package beside this one, where go test runs its
-// tests.
+// Read puts a file of functions/agreed into value. The path is relative to the folder of a package
+// in internal, where go test runs its tests.
 func Read(t *testing.T, name string, value any) {
 	t.Helper()
 	text, err := os.ReadFile("../../../agreed/" + name)
@@ -34,7 +34,7 @@ func Timeouts(t *testing.T, wanted map[string]time.Duration) {
 	}
 }
 
-// Keys are those of an experiment's record, in their order.
+// Keys are the keys of an experiment's record, in order.
 func Keys(t *testing.T, experiment string, isError bool) []string {
 	t.Helper()
 	var record struct {
@@ -52,14 +52,14 @@ func Keys(t *testing.T, experiment string, isError bool) []string {
 	return keys
 }
 
-// Answer is what a service of AWS was recorded to answer.
+// Answer is the recorded answer of an AWS service.
 type Answer struct {
 	Status                        int
 	Code, Message, QueryErrorCode string
 	Fields                        map[string]any
 }
 
-// Recorded is the answer with an id of tests/data/aws_answers/services.json.
+// Recorded returns the answer with this id in tests/data/aws_answers/services.json.
 func Recorded(t *testing.T, id string) Answer {
 	t.Helper()
 	var rows []struct {
