@@ -1,2 +1,2 @@
-"""All Python of Stampede but the loader and the experiments: from the command line down to the
-model."""
+"""All of Stampede's Python except the loader and the experiments, from the command line down to
+the model."""

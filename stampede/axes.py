@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Of an axis that every cell has to tell.
+# The `default` of an axis without one: every cell needs a value.
 NEEDED = object()
-# The record's word for N, which all experiments have in common.
+# The name of N in the records of all experiments.
 CONCURRENCY = "concurrency_limit"
 
 
@@ -16,19 +16,17 @@ CONCURRENCY = "concurrency_limit"
 class Axis:
     """One coordinate of a cell.
 
-    `name` is its column in cells.csv and its key in statistics.json. Where they aren't the same:
-    `record_field` is the record's own word for it, `variable` what sets it (a Terraform variable of
-    infra/, or with `in_order` a key of the work order), and `label` heads its column, with `unit`.
-    `words` is a value of it in a sentence. `kind` is `int` (1 or more) or `str`, and `allowed` are
-    the values that there are (a range, or a few texts) where only those of `kind` and more don't
-    work. Where `variable` is empty, only records tell it; where it is how an environment's first
-    operation differs from later ones, those have the value `later` (or what it gives from a cell's
-    values), and the first ones the default.
+    `name` is its column in cells.csv and its key in statistics.json. The others default to it:
+    `record_field`, its name in records; `variable`, which sets it (a Terraform variable of infra/,
+    or with `in_order` a key of the work order); and `label`, the heading of its column, with
+    `unit`. `words` formats a value for a sentence. `kind` is `int` (1 or more) or `str`, and
+    `allowed` restricts the values further (a range, or a few texts). If `variable` is empty, only
+    records have the axis. If it tells an environment's first operation from later ones, `later` is
+    the value of the later ones (or a function of a cell's values), and `default` that of the first.
 
-    An axis with a `default` (a value, or what gives it from the values of the axes before) is one
-    that records of before it, and most runs, don't tell: together such axes are the cell's variant,
-    named only where a run departs from it, and their columns stand behind those of the published
-    table.
+    An axis with a `default` (a value, or a function of the values of the axes before it) may be
+    missing in records and run.json. Together these axes are the cell's variant: they are named only
+    where a run departs from the defaults, and their columns follow those of the published table.
     """
 
     name: str
@@ -49,29 +47,22 @@ class Axis:
         object.__setattr__(self, "label", self.label or self.name.replace("_", " "))
 
     def takes(self, value: Any) -> bool:
-        """Whether `value` is one of this axis."""
+        """Whether `value` is possible on this axis."""
         if type(value) is not self.kind:
             return False
-        return (
-            value in self.allowed
-            if self.allowed
-            else self.kind is str or value >= 1 or value == self.default
-        )
+        if self.allowed:
+            return value in self.allowed
+        return self.kind is str or value >= 1 or value == self.default
 
     @property
     def rule(self) -> str:
         """What a value must be, in words."""
+        allowed = self.allowed
         if self.kind is int:
-            bounds = (
-                f"from {self.allowed[0]:,} to {self.allowed[-1]:,}"
-                if self.allowed
-                else "of 1 or more"
-            )
+            bounds = f"from {allowed[0]:,} to {allowed[-1]:,}" if allowed else "of 1 or more"
             return f"a whole number {bounds}"
         return (
-            f"one of: {', '.join(self.allowed)}"
-            if len(self.allowed) > 2
-            else " or ".join(self.allowed) or "text"
+            f"one of: {', '.join(allowed)}" if len(allowed) > 2 else " or ".join(allowed) or "text"
         )
 
     @property
@@ -84,8 +75,8 @@ class Axis:
         return self.later(values) if callable(self.later) else self.later
 
     def default_of(self, before: Sequence[Any]) -> Any:
-        """Its value in a cell that doesn't say, `before` being those of the axes before it; None
-        where it must."""
+        """Its value in a cell that has none, from the values of the axes `before` it; None if it
+        has no default."""
         if not self.is_variant:
             return None
         return self.default(*before) if callable(self.default) else self.default
@@ -93,15 +84,8 @@ class Axis:
 
 def memory_axis(default: Any = NEEDED) -> Axis:
     """The memory of the functions."""
-    return Axis(
-        "memory_size_mb",
-        "memory_size",
-        "memory_size",
-        "memory",
-        "{} MB",
-        unit="MB",
-        default=default,
-    )
+    size = "memory_size"
+    return Axis("memory_size_mb", size, size, "memory", "{} MB", "MB", default=default)
 
 
 def concurrency_axis(default: Any = NEEDED) -> Axis:

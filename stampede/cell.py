@@ -1,7 +1,7 @@
-"""One cell of a run: what it is set to, how its messages are sent, and how it is named in words.
+"""One cell of a run: its settings, how its messages are sent, and its name in words.
 
-A plan makes each cell once, complete, and run.json has it as it is: whoever needs to know what a
-cell is reads that.
+A plan makes each cell once and complete, and run.json stores it unchanged; everything else reads it
+there.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from stampede.axes import Axis, n_axis
 from stampede.experiment import Experiment
 from stampede.variable_rules import RULES
 
-# Whole numbers beyond this aren't exact as doubles.
+# Larger whole numbers aren't exact as doubles.
 LARGEST_WHOLE = 2**53
 SETTINGS = "settings"
 STAND_IN = "stand-in"
-# The format of run.json that has the cells as they are; before it they were spread over plan, cells
+# The format of run.json that stores cells unchanged; the first edition spread them over plan, cells
 # and settings.
 FORMAT, FIRST_EDITION = 2, 1
-# Of a text in a phrase, which a picture may have to give room.
+# The length at which a text in a phrase is cut, because a picture must have room for it.
 LONGEST_WORDS = 300
-# Many more than a sweep may have.
+# Many more than a sweep can have.
 MOST_CELLS = 10_000
 
 
 class Difference(NamedTuple):
-    """What a record has in `field`, and what its cell was set to."""
+    """The value of a record's `field`, and the one that its cell was set to."""
 
     field: str
     own: Any
@@ -46,15 +46,15 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A cell, with `values` for every variable of Terraform's and key of the work order that its
-    experiment has.
+    """A cell, with `values` for all Terraform variables and all keys of the work order of its
+    experiment.
 
-    `name` is what messages and records call it. It sends `warm_up_messages`, then `messages` in
-    `rounds`; those of one `block` share a stack and a repeat. `settings` says what else was swept
-    and no record repeats, as object_size_mb=4. `repeat` counts from 1, None in a run without
+    Messages and records have its `name`. It sends `warm_up_messages`, then `messages` in `rounds`;
+    cells of the same `block` share a stack and a repeat. `settings` has the swept values that
+    records don't repeat, as object_size_mb=4. `repeat` counts from 1, and is None in a run without
     repeats.
 
-    A cell without a name is a place on the axes: all cells, and of them all records, with these
+    A cell without a name is a place on the axes: all cells, and all their records, with these
     coordinates.
     """
 
@@ -72,15 +72,14 @@ class Cell:
     def at(
         cls, axes: Sequence[Axis], coordinates: Iterable[Any], settings: str = ""
     ) -> Cell | None:
-        """The place at these coordinates, in the order of `axes`; None where one that is needed is
-        missing or wrong."""
+        """The place at these coordinates, in the order of `axes`; None if a coordinate without a
+        default is missing or wrong."""
         values = {_source(axis): value for axis, value in zip(axes, coordinates, strict=True)}
         return cls("", values, tuple(axes), settings).place()
 
     @classmethod
     def of_figures(cls, axes: Sequence[Axis], figures: Mapping[str, Any]) -> Cell:
-        """The place of a row of statistics.json or cells.csv. Raises KeyError where an axis is
-        missing."""
+        """The place in a row of statistics.json or cells.csv. Raises KeyError."""
         values = {_source(axis): figures[axis.name] for axis in axes}
         return cls("", values, tuple(axes), figures.get(SETTINGS) or "")
 
@@ -99,22 +98,22 @@ class Cell:
 
     @cached_property
     def coordinates(self) -> tuple[Any, ...]:
-        """Its value on each axis, the default where it doesn't say; None where it must, and from
-        there on."""
-        found: list[Any] = []
+        """Its value on each axis, or the default; None where there is neither, and for the defaults
+        after that."""
+        values: list[Any] = []
         for axis in self.axes:
             value = self.setting(_source(axis))
             if not _is_usable(axis, value):
-                value = None if None in found else axis.default_of(found)
-            found.append(value)
-        return tuple(found)
+                value = None if None in values else axis.default_of(values)
+            values.append(value)
+        return tuple(values)
 
     def __getitem__(self, name: str) -> Any:
-        """The value on the axis `name`; its settings for SETTINGS."""
+        """The value on the axis `name`, or the settings for SETTINGS."""
         return self.settings if name == SETTINGS else self.coordinates[self._place_of(name)]
 
     def setting(self, name: str) -> Any:
-        """One of its values, a file or folder by its name; None where it doesn't say."""
+        """One of its values, or None; of a path only the last part."""
         value, rule = self.values.get(name), RULES.get(name)
         is_path = rule is not None and rule.shared.get("is_path") and isinstance(value, str)
         return Path(value).name if is_path else value
@@ -131,16 +130,16 @@ class Cell:
 
     @property
     def invocations(self) -> int:
-        """How many carry its messages out, with full batches."""
+        """How many invocations its messages take, with full batches."""
         return -(-self.messages // self.batch_size)
 
     @property
     def warm_up_invocations(self) -> int:
-        """The same of its warm-up."""
+        """How many invocations its warm-up takes."""
         return -(-self.warm_up_messages // self.batch_size)
 
     def place(self) -> Cell | None:
-        """Its place on the axes; None where a coordinate isn't known."""
+        """Its place on the axes; None if a coordinate is unknown."""
         if None in self.coordinates:
             return None
         return Cell(
@@ -148,30 +147,29 @@ class Cell:
         )
 
     def on(self, axes: Sequence[Axis]) -> Cell:
-        """The place that it has on `axes`, some of its own, alone."""
+        """Its place on `axes`, which are some of its own."""
         return replace(self, name="", axes=tuple(axes))
 
     def moved(self, values: Mapping[str, Any]) -> Cell:
-        """The place with other `values`, by the axis's name."""
+        """The place with other `values`, by axis name."""
         sources = {axis.name: _source(axis) for axis in self.axes}
         changed = {sources[name]: value for name, value in values.items()}
         return replace(self, name="", values={**self.values, **changed})
 
     def without(self, axes: Iterable[str]) -> tuple[Any, ...]:
-        """The coordinates but those on `axes`, SETTINGS among them: what compared cells have in
-        common."""
+        """The coordinates, and the settings, except those on `axes` (or SETTINGS): what compared
+        cells have in common."""
         left_out = set(axes)
         kept = [value for axis, value in self._pairs() if axis.name not in left_out]
         return (*kept, "" if SETTINGS in left_out else self.settings)
 
     def figures(self) -> dict[str, Any]:
-        """The coordinates as they stand in statistics.json and cells.csv."""
+        """The coordinates as in statistics.json and cells.csv."""
         coordinates = {axis.name: value for axis, value in self._pairs()}
         return coordinates | ({SETTINGS: self.settings} if self.settings else {})
 
     def difference(self, record: Mapping[str, Any]) -> Difference | None:
-        """What the record says otherwise than the cell; None where they agree or one doesn't
-        say."""
+        """Where the record contradicts the cell; None if nowhere."""
         for axis in self.axes:
             wanted = self.setting(axis.variable)
             own = record.get(axis.record_field)
@@ -181,20 +179,20 @@ class Cell:
 
     @property
     def alike(self) -> str:
-        """The name that its repeats have in common."""
+        """The name that its repeats share."""
         return self.name.removesuffix(f",repeat={self.repeat}")
 
     def in_order(self) -> dict[str, Any]:
-        """What its work orders set."""
+        """The values that its work orders set."""
         return {axis.variable: self.values[axis.variable] for axis in self.axes if axis.in_order}
 
     def as_json(self) -> dict[str, Any]:
-        """The cell as it stands in run.json."""
+        """The cell as in run.json."""
         return {"cell": self.name, **{name: getattr(self, name) for name in _STORED}}
 
     @classmethod
     def from_json(cls, stored: Any, experiment: Experiment) -> Cell:
-        """The cell of `as_json`. Raises ValueError for what isn't one."""
+        """The inverse of `as_json`. Raises ValueError."""
         row = msgspec.convert(stored, StoredCell)
         return cls(
             name=row.cell,
@@ -206,8 +204,7 @@ class Cell:
 
     @property
     def departures(self) -> set[str]:
-        """The axes that stand at another value than their default, and SETTINGS where it has
-        any."""
+        """The axes whose value isn't the default, and SETTINGS if it has any."""
         departing = {SETTINGS} if self.settings else set()
         for at, (axis, value) in enumerate(self._pairs()):
             if axis.is_variant and value != self._default(at):
@@ -220,13 +217,13 @@ class Cell:
         return self.words_without((), distinguishing([self]))
 
     def text(self, axis: Axis) -> str:
-        """Its coordinate on `axis` for reading: numbers with thousands set apart."""
+        """Its coordinate on `axis` for reading, with thousands separators."""
         value = self[axis.name]
         return f"{value:,}" if axis.kind is int else _shown(value)
 
     def words_without(self, axes: Iterable[str], named: Collection[str] = ()) -> str:
-        """What a cell has in common with those that differ from it in `axes` alone, in words;
-        `named` are the axes with a default that are named."""
+        """The coordinates except those on `axes`, in words. Axes with a default are left out unless
+        they are `named`."""
         left_out, parts = set(axes), []
         for at, axis in enumerate(self.axes):
             stands_alone = not axis.is_variant or (axis.kind is int and axis.name in named)
@@ -237,8 +234,8 @@ class Cell:
         return ", ".join(filter(None, parts))
 
     def words_of(self, axes: Iterable[str]) -> str:
-        """What it has of `axes` alone, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Beside an
-        axis without a default one that stands at its default goes without saying."""
+        """The coordinates on `axes`, in words: `N = 5`, `2,048 MB`, `ranges to memory`. Together
+        with an axis without a default, defaults are left out."""
         chosen = set(axes)
         left_out = {axis.name for axis in self.axes} - chosen
         if any(axis.name in chosen and not axis.is_variant for axis in self.axes):
@@ -250,7 +247,7 @@ class Cell:
         return self._words(self._place_of(name))
 
     def is_of_stand_in(self, axes: Iterable[str]) -> bool:
-        """Whether a stand-in replaced its value on one of `axes`."""
+        """Whether its value on one of `axes` was measured on a stand-in."""
         emulated = (
             axis for axis in self.axes if isinstance(axis, EmulatedAxis) and axis.name in axes
         )
@@ -258,7 +255,7 @@ class Cell:
 
     @property
     def plain(self) -> Cell:
-        """The same where nothing marks a stand-in."""
+        """The same cell without marks of stand-ins."""
         axes = (
             replace(axis, stand_ins=()) if isinstance(axis, EmulatedAxis) else axis
             for axis in self.axes
@@ -279,7 +276,7 @@ class Cell:
         ]
         parts = []
         for at in phrased:
-            # Rows of one planned cell: none of them goes without saying.
+            # Rows of one planned cell differ here alone: every value is named.
             is_named = not self.axes[at].variable and self.axes[at].name in named
             if at == phrased[0] or is_named or self.coordinates[at] != self._default(at):
                 parts.append(self._words(at))
@@ -297,7 +294,7 @@ class Cell:
 
 
 class StoredCell(msgspec.Struct):
-    """A cell as run.json has it."""
+    """A cell as in run.json."""
 
     cell: str
     repeat: int | None
@@ -314,16 +311,16 @@ _STORED = [name for name in StoredCell.__struct_fields__ if name != "cell"]
 
 @dataclass(frozen=True)
 class EmulatedAxis(Axis):
-    """An axis as the embedded AWS has it: values in `stand_ins` were measured on a stand-in, and
-    are named as such wherever they are named; one that is `ignored`, in words, can't have been the
-    cause of anything."""
+    """An axis on the embedded AWS. Values in `stand_ins` were measured on a stand-in, and their
+    words say so. If the embedded AWS ignores the axis, `ignored` is its name in words: it can't
+    cause any difference."""
 
     stand_ins: Collection[Any] = ()
     ignored: str = ""
 
 
 def as_emulated(experiment: Experiment) -> Experiment:
-    """`experiment` as it runs on the embedded AWS."""
+    """`experiment` with its axes on the embedded AWS."""
     axes = (
         EmulatedAxis(
             **vars(axis),
@@ -336,21 +333,21 @@ def as_emulated(experiment: Experiment) -> Experiment:
 
 
 def ignored_axes(axes: Iterable[Axis]) -> dict[str, str]:
-    """The axes that the embedded AWS ignores, in words by their names; none of a run elsewhere."""
+    """The axes that the embedded AWS ignores, in words by name; none for a run elsewhere."""
     return {
         axis.name: axis.ignored for axis in axes if isinstance(axis, EmulatedAxis) and axis.ignored
     }
 
 
 def is_query(cell: Cell, experiment: Experiment) -> bool:
-    """Whether Athena carried the operations of this cell out, and no function."""
+    """Whether Athena carried out the operations of this cell, and not functions."""
     return (
         experiment.athena is not None and cell[experiment.athena.axis] in experiment.athena.values
     )
 
 
 def varying(cells: Iterable[Cell]) -> set[str]:
-    """The names of the values in which cells differ."""
+    """The names of the values in which the cells differ."""
     seen: dict[str, set[str]] = {}
     for cell in cells:
         for name, value in cell.values.items():
@@ -359,12 +356,12 @@ def varying(cells: Iterable[Cell]) -> set[str]:
 
 
 def batch_size_of(values: Mapping[str, Any]) -> int:
-    """How many messages one invocation takes at most, by a cell's values or a stack's outputs."""
+    """How many messages one invocation takes at most, from a cell's values or a stack's outputs."""
     return values.get("batch_size") or 1
 
 
 def settings_text(values: Mapping[str, Any], swept: Iterable[str], experiment: Experiment) -> str:
-    """What a cell has of the `swept` variables that no record of the experiment repeats, as
+    """The values of `swept` variables that no record of the experiment repeats, as
     `object_size_mb=4`."""
     recorded = {*experiment.record_fields, *experiment.recorded_variables}
     unrecorded = {name: values[name] for name in swept if name not in recorded and name in values}
@@ -372,8 +369,7 @@ def settings_text(values: Mapping[str, Any], swept: Iterable[str], experiment: E
 
 
 def cells_of(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
-    """The cells that run.json has, by name, in the order of plan and floods. What isn't one is left
-    out."""
+    """The cells of run.json by name, in the order of plan and floods, without invalid ones."""
     if manifest.get("format") != FORMAT:
         return _first_edition(manifest, experiment)
     cells: dict[str, Cell] = {}
@@ -385,41 +381,31 @@ def cells_of(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, C
 
 
 def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
-    """The cells of a run.json in which the plan, the finished cells and the stacks they ran on each
-    tell a part."""
+    """The cells of a run.json of the first edition: its plan, its finished cells and its settings
+    each have a part."""
     plan = _mapping(manifest.get("plan"))
     fixed, swept = _mapping(plan.get("fixed")), _mapping(plan.get("swept"))
-    known = {*experiment.record_fields, *swept, *fixed}
-    values: dict[str, dict[str, Any]] = {
-        name: {} for name in _listed(plan.get("order")) if isinstance(name, str)
-    }
+    variables = {*experiment.record_fields, *swept, *fixed}
+    order = [name for name in _listed(plan.get("order")) if isinstance(name, str)]
+    values: dict[str, dict[str, Any]] = {name: {} for name in order}
     has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
     repeats: dict[str, int] = {}
     blocks: dict[str, str] = {}
     for is_planned, rows in ((True, plan.get("cells")), (False, manifest.get("cells"))):
-        for row in (
-            row
-            for row in _listed(rows)
-            if isinstance(row, dict) and isinstance(row.get("cell"), str)
-        ):
-            name = row["cell"]
-            values.setdefault(name, {}).update(
-                {key: value for key, value in row.items() if key in known}
-            )
+        for row in map(_mapping, _listed(rows)):
+            name = row.get("cell")
+            if not isinstance(name, str):
+                continue
+            own = {key: value for key, value in row.items() if key in variables}
+            values.setdefault(name, {}).update(own)
             if has_repeats and type(row.get("repeat")) is int:
                 repeats[name] = row["repeat"]
             if is_planned:
-                block = {
-                    key: value
-                    for key, value in row.items()
-                    if key not in {"cell", *experiment.order_axes}
-                }
-                blocks[name] = json.dumps(block, sort_keys=True)
+                shared = row.keys() - {"cell", *experiment.order_axes}
+                blocks[name] = json.dumps({key: row[key] for key in shared}, sort_keys=True)
     for name, settings in _mapping(manifest.get("settings")).items():
         values.setdefault(name, {}).update(_mapping(settings))
-    several = [
-        name for name, listed in swept.items() if isinstance(listed, list) and len(listed) > 1
-    ]
+    several = [name for name, listed in swept.items() if len(_listed(listed)) > 1]
     return {
         name: Cell(
             name=name,
@@ -434,7 +420,7 @@ def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[
 
 
 def common_axes(cells: Iterable[Cell]) -> list[str]:
-    """The axes on which these cells are alike; none of no cells."""
+    """The axes on which these cells are alike; none if there are no cells."""
     cells = list(cells)
     return [
         axis.name
@@ -444,9 +430,9 @@ def common_axes(cells: Iterable[Cell]) -> list[str]:
 
 
 def distinguishing(cells: Iterable[Cell]) -> frozenset[str]:
-    """The axes with a default that must be named to tell these cells apart: each on which one of
-    them departs from it; texts all together, with SETTINGS, as they make one phrase; but of what
-    records alone tell only what departs."""
+    """The axes with a default that must be named to tell these cells apart: those on which a cell
+    departs from it. Texts are named together, with SETTINGS, because they form one phrase; but an
+    axis that only records have is named only if a cell departs from its default."""
     cells = list(cells)
     departures = frozenset().union(*(cell.departures for cell in cells))
     texts = [axis for cell in cells[:1] for axis in cell.axes if _is_phrased(axis)]
@@ -465,8 +451,7 @@ def _is_usable(axis: Axis, value: object) -> bool:
 
 
 def _source(axis: Axis) -> str:
-    """The name under which a cell's values have an axis; one that records alone tell has no
-    variable."""
+    """The key of an axis in a cell's values; an axis that only records have has no variable."""
     return axis.variable or axis.name
 
 

@@ -1,4 +1,4 @@
-"""Where this checkout is: Stampede runs from one, because Terraform reads infra/, functions/ and
+"""The folders of this checkout, from which Stampede runs: Terraform reads infra/, functions/ and
 queries/ in it."""
 
 from pathlib import Path

@@ -1,5 +1,4 @@
-"""How a verb ends badly: two errors, which the command line prints as one line each, and what they
-have in common."""
+"""The errors that the command line prints as one line each."""
 
 from __future__ import annotations
 
@@ -10,8 +9,8 @@ from stampede.finding import PROBLEM, Finding
 
 
 class FixableError(Exception):
-    """What is wrong and, where it is known, the way out: its text is one line, "found; way out". A
-    verb that it ends has `exit_status`."""
+    """What is wrong and, if known, the way out: its text is one line, "found; way out". It ends a
+    verb with `exit_status`."""
 
     exit_status = 1
 
@@ -21,9 +20,8 @@ class FixableError(Exception):
 
 
 class UsageError(FixableError):
-    """The input is wrong, or something that the verb needs isn't there: credentials, a stack, its
-    objects, a stack that no other run uses. Nothing was started. Names it, the rule and the way
-    out."""
+    """The input is wrong, or something that the verb needs is missing: credentials, a free stack,
+    its objects. Nothing was started. The text names the input, the rule and the way out."""
 
     exit_status = 2
 
@@ -33,25 +31,21 @@ class RunError(FixableError):
 
 
 def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
-    """Raise UsageError, one line, for the first problem of `findings`; `see` says where the others
-    are."""
+    """Raise UsageError, one line, for the first problem of `findings`; `see` says where to find
+    the others."""
     problems = [finding for finding in findings if finding.status == PROBLEM]
-    if not problems:
-        return
-    more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
-    found, way_out = f"{problems[0].check}: {problems[0].found}", problems[0].way_out
-    raise UsageError(found, f"{way_out}{more}") if way_out else UsageError(f"{found}{more}")
+    if problems:
+        more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
+        raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
 
 
 def no_file(path: Path) -> str:
-    """What is at a `path` where no file is that can be read from its beginning again, in words."""
+    """Why `path` isn't a file that can be read twice, in words."""
     if path.is_dir():
         return f"{path} is a folder"
     return f"{path} is a pipe or a device" if path.exists() else f"there is no file {path}"
 
 
 def one_line(error: BaseException) -> str:
-    """Fold an exception's text into one line, with its type where the text alone would say
-    nothing."""
-    text = " ".join(str(error).split())
-    return text or type(error).__name__
+    """An exception's text folded into one line; its type if the text is empty."""
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,4 +1,4 @@
-"""What a declaration of an experiment consists of, and what the rest of Stampede asks of one."""
+"""The parts of an experiment's declaration, and what the rest of Stampede asks of it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from stampede.variable_rules import RULES
 
 
 class Values(TypedDict):
-    """The Terraform variables of a cell that every experiment has, numbers as int, what is null at
-    its default.
+    """The Terraform variables of a cell that every experiment has, numbers as int, null replaced by
+    the default.
 
-    A cell has all variables of infra/, and its experiment's axes of the work order; those that the
-    experiment reads are typed beside it. In a run the loader adds the stack's outputs.
+    A cell has all variables of infra/, and its experiment's axes of the work order. An experiment
+    declares the types of those that it reads. In a run the loader adds the stack's outputs.
     """
 
     concurrency_value: int
@@ -32,20 +32,19 @@ class Values(TypedDict):
 
 
 HOURS_IN_A_MONTH = 730
-# Room in /tmp for the file system's own blocks and whatever the runtime puts there.
+# Room in /tmp for the file system's own blocks and the runtime's files.
 TMP_MARGIN_MB = RULES["ephemeral_storage_mb"].shared["beside_contents_mb"]
 
 
 @dataclass(frozen=True)
 class Use:
-    """One line of the bill, beside those that every experiment has (Lambda, SQS, logs).
+    """One line of the bill, in addition to those of every experiment (Lambda, SQS, logs).
 
-    `price` is a name in prices.json. The quantity, in that price's unit, is `each` for every
-    operation, `per_cell` for every cell, `per_cell_hour` for every hour that this cell is the one
-    that is up, `once` for the run, and `per_hour` for every hour that a stack is up; where cells
-    differ in the last two, the largest counts. They are so for each `of` by itself: what is stored
-    once for several cells names itself there. `log_lines` are what one request leaves in S3's
-    server access logs.
+    `price` is a name in prices.json. The quantity, in that price's unit, is the sum of `each` per
+    operation, `per_cell` per cell, `per_cell_hour` per hour that this cell is up, `once` per run,
+    and `per_hour` per hour that a stack is up; if cells differ in the last two, the largest counts.
+    `of` names what several cells share, such as stored data; each is counted on its own.
+    `log_lines` is the number of lines that a request leaves in S3's server access logs.
     """
 
     service: str
@@ -61,25 +60,24 @@ class Use:
 
     @property
     def line(self) -> tuple[str, str, str]:
-        """What tells the lines of the bill apart."""
+        """The key of the line in the bill."""
         return self.service, self.what, self.price
 
 
 @dataclass(frozen=True)
 class Usage:
-    """One cell's needs. Sizes in MiB, rounded up to whole ones.
+    """The needs of one cell. Sizes are in MiB, rounded up.
 
-    `preparation_s`: seconds of what prepares a cell, by target. `moved_mb`: what one operation
-    moves, and at worst holds, but for what stays `within_s3`. `data_mb`: what is put before the
-    first flood, and `emulator_mb` what the embedded AWS keeps beside that. `process_mb`: a client's
-    process on this machine, without what it moves, and `connections` those that it opens beyond the
-    few that every client has. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an
-    operation smaller, and `faster_by` what makes it faster on AWS. `stack_s`: seconds on AWS in
-    which what only this experiment has is put up, filled and taken down, and `apply_s` those in
-    which every change of the stack takes longer. `seeded` names what a function of the stack puts
-    before the cell, once for all cells that need the same, and which is removed at the end;
-    `seeding_s` are the seconds of that, by target. `instance_type`: of the N hosts on which it
-    runs; empty where it runs in functions, or `in_athena`.
+    `preparation_s`: seconds to prepare a cell, by target. `moved_mb`: moved by one operation, and
+    at worst held in memory, unless it stays `within_s3`. `data_mb`: uploaded before the first
+    flood; `emulator_mb`: what the embedded AWS keeps in addition. `process_mb`: a client's process
+    on this machine, without what it moves; `connections`: what it opens beyond the few of every
+    client. `tmp_mb`: the function's /tmp. `sized_by`: the setting that makes an operation smaller;
+    `faster_by`: what makes it faster on AWS. `stack_s`: seconds on AWS to create, fill and destroy
+    the resources that only this experiment has; `apply_s`: the extra seconds of every change of the
+    stack. `seeded` names the data that a function of the stack writes before the cell, once for all
+    cells that need the same; it is removed at the end. `seeding_s`: the seconds of that, by target.
+    `instance_type`: of the N hosts on which it runs; empty in functions or `in_athena`.
     """
 
     moved_mb: int
@@ -102,8 +100,8 @@ class Usage:
 
     @property
     def on_hosts(self) -> bool:
-        """Whether the operation runs on EC2 hosts; elsewhere the stack has a function, whether it
-        is used or not."""
+        """Whether the operation runs on EC2 hosts; otherwise the stack has a function, perhaps
+        an unused one."""
         return bool(self.instance_type)
 
     @property
@@ -114,15 +112,13 @@ class Usage:
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a cell, made of the record's `field`, `name` where they are the same; `better`
-    is its direction.
+    """One figure of a cell, from the record's `field` (default: `name`); `better` is its direction.
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric,
     Mbit/s), "per_second" (operations over the first metric), "seconds_per" (the first metric over
-    the field's sum), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". One
-    that is `queried` is a column of the saved query and of cells.csv; the others are counted from
-    the records alone. `label` and `unit` head its column; `reading` is a sentence under the table
-    that has one.
+    the field's sum), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". A
+    `queried` metric is a column of the saved query and of cells.csv; the others are computed from
+    the records alone. `label` and `unit` head its column; `reading` is a sentence below the table.
     """
 
     name: str
@@ -140,7 +136,7 @@ class Metric:
         object.__setattr__(self, "label", self.label or self.name.replace("_", " "))
 
 
-# What many operations have: bytes that they transfer, requests, and what the client needs for them.
+# Metrics of many operations: transfer rate, requests, and the client's resources.
 MBIT_PER_S = Metric("mbit_per_s", "bytes", "per function", "Mbit/s", "rate", "higher", queried=True)
 CPU_S_PER_GIB = Metric(
     "cpu_s_per_gib", "client_cpu_seconds", "CPU", "s/GiB", "per_gib", queried=True, digits=2
@@ -160,15 +156,14 @@ PEAK_MEMORY_MB = Metric(
 CPU_S = Metric("cpu_s", "client_cpu_seconds", "CPU", "s", digits=2)
 
 
-# Of each choice: N = 1 sends ten messages by default, so the default matrix can just be compared.
+# Operations of each choice. N = 1 sends ten messages by default, just enough for a comparison.
 MINIMUM_FOR_COMPARISON = 10
 
 
 @dataclass(frozen=True)
 class Tariff:
-    """What a choice of storage costs, in US dollars: a request that writes or reads one object, and
-    a GB (2**30 bytes) written or read. A second of a function's memory is the same whatever is
-    chosen."""
+    """The cost of a storage choice in US dollars: of a request that writes or reads one object, and
+    of a GB (2**30 bytes) written or read. A function's memory costs the same for all choices."""
 
     write_usd: float
     read_usd: float
@@ -178,12 +173,12 @@ class Tariff:
 
 @dataclass(frozen=True)
 class BySize:
-    """A choice of two, whose time and cost are set against the size of an object.
+    """A choice of two, whose time and cost are shown by object size.
 
-    `choice` is its axis, `size` that of an object's bytes, `count` that of how many objects there
-    are. `moves` is the axis that says what is done with an object, and which of its values "write"
-    or "read" one; where a cell is an `execution`, neither. `tariffs(prices)` is what each value of
-    the choice costs, None where a price isn't known.
+    `choice`, `size` and `count` are the axes of the choice, of an object's bytes, and of the number
+    of objects. `moves` is the axis of the operation, with its values that "write" or "read" an
+    object; an `execution` does neither. `tariffs(prices)` has the costs of each value of the
+    choice, and is None if a price is unknown.
     """
 
     choice: str
@@ -198,24 +193,23 @@ def look(checks: Mapping[str, Callable[[Any], Wrong]], cells: Sequence[Any]) -> 
     return [worst(name, check, cells) for name, check in checks.items()]
 
 
-# Parts of AWS that only some stacks have, and few endpoints in AWS's stead offer.
+# Parts of AWS that only some stacks need, and that few compatible endpoints offer.
 FILE_SYSTEM, KEYS, DIRECTORY_BUCKETS = "file system", "keys", "directory buckets"
 
 
 @dataclass(frozen=True)
 class Seeding:
-    """Data that a function of the stack stores where `Experiment.objects` can't: before a cell, the
-    function that the output `function` names is invoked with `events(values)`, in turn; one that it
-    had since the last apply isn't sent again."""
+    """Data that `Experiment.objects` can't store and a function of the stack does. Before a cell,
+    the function in the output `function` is invoked with each of `events(values)` in turn, except
+    those that it has received since the last apply."""
 
     function: str
     events: Callable[[Values], Sequence[Mapping[str, Any]]]
 
 
 class Manifest(Protocol):
-    """A list of so many `objects` in slices, each of them an object of S3 below the prefix
-    `manifest`. `slices` are their texts in turn, in ASCII, made while they are asked for; the same
-    `parameters` (JSON) make the same ones."""
+    """A list of `objects` keys in slices, each an S3 object below the prefix `manifest`. `slices`
+    generates their texts, in ASCII; equal `parameters` (JSON) give equal texts."""
 
     objects: int
     manifest: str
@@ -230,14 +224,13 @@ class Manifest(Protocol):
 
 @dataclass(frozen=True)
 class SharedList:
-    """A list of objects to copy, of which each message has a share: `Experiment.of_message` says
-    which.
+    """A list of objects to copy, of which each message has a share (`Experiment.of_message`).
 
-    `manifest(outputs)` is stored after the objects, None for a stack without one.
-    `preparation(values)` is what one message says, beside `order`, that is sent and comes to rest
-    before the flood of a cell; it counts as a warm-up, and None is none. The records account for
-    objects as well as for messages: planned = copied + already_there + failed, and each failed one
-    is in a log line of its own.
+    `manifest(outputs)` is stored after the objects; None for a stack without one.
+    `preparation(values)` are further keys of one message that is sent and completes before the
+    flood of a cell; it counts as a warm-up, and None means no such message. The records account for
+    objects as well as for messages: planned = copied + already_there + failed, and each failed
+    object has its own log line.
     """
 
     manifest: Callable[[Mapping[str, Any]], Manifest | None]
@@ -246,9 +239,8 @@ class SharedList:
 
 @dataclass(frozen=True)
 class Execution:
-    """A query that Athena carries out in a function's place: the SQL, where it runs (workgroup,
-    database), the seconds after which it is cancelled, and the one row that its result must be, as
-    text."""
+    """A query that Athena runs instead of a function: the SQL, its workgroup and database, the
+    seconds after which it is cancelled, and the expected result, one row of texts."""
 
     sql: str
     workgroup: str
@@ -259,8 +251,8 @@ class Execution:
 
 @dataclass(frozen=True)
 class AthenaQueries:
-    """Cells that Athena carries out: those whose value on `axis` is one of `values`. `stampede`
-    runs the query that `execution` gives for each of their messages, in the place of a flood."""
+    """The cells that Athena carries out: those with one of `values` on `axis`. Instead of a flood,
+    `stampede` runs the query of `execution` once for each message."""
 
     axis: str
     values: Sequence[str]
@@ -269,9 +261,8 @@ class AthenaQueries:
 
 @dataclass(frozen=True)
 class PassingRefusal:
-    """An error of `terraform destroy` that passes by itself: the regular expression that finds it
-    in Terraform's words, what it comes from, as a sentence without its full stop, and the seconds
-    after which the destroy is tried again."""
+    """A temporary error of `terraform destroy`: the regular expression that matches it in
+    Terraform's output, its reason, a sentence without full stop, and the seconds until a retry."""
 
     pattern: str
     reason: str
@@ -280,9 +271,9 @@ class PassingRefusal:
 
 @dataclass(frozen=True)
 class DataObject:
-    """One object of a data set, in the stack's bucket; `copy_of` is the key of the object, put
-    before it, of which it is a server-side copy. One of the user's own has its `bucket`, and the
-    `etag` to which operations are held."""
+    """One object of a data set, in the stack's bucket; it may be a server-side copy of the earlier
+    object with the key `copy_of`. The user's own object has its `bucket`, and the `etag` that
+    operations must find."""
 
     key: str
     size_bytes: int
@@ -292,7 +283,7 @@ class DataObject:
 
     @property
     def url(self) -> str:
-        """Its address, of one of the user's own."""
+        """The address of the user's own object."""
         return f"s3://{self.bucket}/{self.key}"
 
     @property
@@ -302,20 +293,18 @@ class DataObject:
 
     @property
     def words(self) -> str:
-        """One of the user's own in a few words: its address, its size and which version of it this
-        is."""
+        """Address, size and version of the user's own object."""
         return f"{self.url}, {size_words(self.size_bytes)}, ETag {self.etag}"
 
 
 @dataclass(frozen=True)
 class OwnObject:
-    """An object of the user's own, in a bucket that no stack manages: read, and never put, changed
-    or removed.
+    """The user's own object, in a bucket that no stack manages: it is only read.
 
-    `settings(url)` are the variables for which `--set object=URL` stands, beside `size`, the
-    variable of its MiB. `is_read(values)` says whether a plan's cell, or a stack by its outputs,
-    reads one; `find(s3, values, downloads)` asks S3 for it as it is now, and raises UsageError
-    where it can't be read so often.
+    `--set object=URL` stands for the variables of `settings(url)`, and for `size`, the variable of
+    its MiB. `is_read(values)` tells from a cell's values or a stack's outputs whether it is read;
+    `find(s3, values, downloads)` asks S3 for its current state, and raises UsageError if it can't
+    be read so many times.
     """
 
     settings: Callable[[str], Mapping[str, Any]]
@@ -324,27 +313,26 @@ class OwnObject:
     find: Callable[[Any, Mapping[str, Any], int], DataObject]
 
 
-# Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ in
-# nothing else ran alike.
+# Terraform variables that the embedded AWS accepts and ignores, in words: cells that differ only in
+# these ran alike.
 IGNORED_LOCALLY = {
     "memory_size": "memory",
     "architecture": "architecture",
     "region": "region",
     "provisioned_pollers": "provisioned pollers",
 }
-# A run in which this share of the objects failed has failed itself (docs/copy.md).
+# If this share of its objects fails, a run has failed (docs/copy.md).
 FAILED_RUN = 0.5
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """The default cells of a target: every combination of `swept`, with `fixed` the same in all of
-    them.
+    """The default cells of a target: every combination of `swept`, all with the values of `fixed`.
 
-    Each of `also` adds the combinations of `swept` with its own values laid over it; a value that
-    stands there alone, and not in a tuple, is the only one that has a meaning there, and no --set
-    changes it. `rest` gives a variable that nobody set its value from a cell's others; an axis of
-    the work order that isn't there either stands at its default.
+    Each of `also` adds the combinations of `swept` with some values replaced; a single value, not
+    in a tuple, is the only one with a meaning there, and --set doesn't change it. `rest` computes a
+    variable that nobody set from a cell's other values; otherwise an axis of the work order has its
+    default.
     """
 
     swept: Mapping[str, Sequence[Any]]
@@ -355,8 +343,8 @@ class Matrix:
 
 @dataclass(frozen=True)
 class StandIn:
-    """What stands locally in the place of a service that the embedded AWS lacks: `short` marks a
-    row, `sentence` says with the table what its figures are worth."""
+    """The local replacement of a service that the embedded AWS lacks: `short` marks a row, and
+    `sentence`, with the table, says what its figures are worth."""
 
     short: str
     sentence: str
@@ -364,17 +352,16 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Published:
-    """A published table beside which ours stands: `experiments/<name>/published/<file>.csv`.
+    """A published table to compare with: `experiments/<name>/published/<file>.csv`.
 
-    Its columns are named as ours are (axes, the five of the time, metrics), but for those in
-    `columns` (ours: its own); axes that it has no column for stand at `fixed`, else at their
-    default. `object_bytes` is what one operation moved there and `moved` the noun for it, or
-    `objects` how many objects, where their size decides nothing; where rows differ in that,
-    `objects_axis` is the axis that tells it. `cell` gives the values of axes that a row says in
-    words of its own. `only` are the rows that count, by column; rows of one cell are several runs
-    of it, shown as their mean, and so are the columns `runs_ms`. Whatever a cell has on the axes
-    `beside_any`, the row stands beside it, for its speed. `work` is what the published program did,
-    where that is another than the experiment's.
+    Its columns have Stampede's names (axes, the five of the time, metrics), except those in
+    `columns` (Stampede's name: its own). An axis without a column has its value in `fixed`, or its
+    default. `object_bytes` is what one operation moved, and `moved` the noun for it; `objects` is
+    the number of objects, where their size doesn't matter, or `objects_axis` the axis of it, where
+    rows differ. `cell` computes values of axes from a row's own words. `only` selects rows by
+    column. Several rows of a cell are runs of it, shown as their mean, and so are the columns
+    `runs_ms`. The row is compared with cells of any value on the axes `beside_any`, for its speed.
+    `work` is what the published program did, if that differs from the experiment's.
     """
 
     file: str
@@ -395,11 +382,11 @@ class Published:
 
 @dataclass(frozen=True)
 class Compare:
-    """Which cells are set against each other: those that differ in `axes` alone.
+    """A comparison of cells that differ only in `axes`.
 
     `kind` "scale": each value against the smallest. "choice": the fastest against each other one.
-    `base` is the usual choice, against which the other stands along the size of an object. `name`
-    is its word in statistics.json.
+    `base` is the usual choice, with which the other is compared by object size. `name` is the
+    comparison's in statistics.json.
     """
 
     name: str
@@ -409,59 +396,55 @@ class Compare:
 
 
 class Experiment:
-    """One experiment: a subclass in experiments/<name>/declaration.py names what differs from these
-    defaults.
+    """One experiment: a subclass in experiments/<name>/declaration.py overrides these defaults.
 
-    A cell is its axes' values, as its records have them. What the methods are handed as `values`
-    are a cell's, typed beside the declaration.
+    A cell is identified by its values on the axes, as in its records. The `values` of methods are a
+    cell's; their type is next to the declaration.
     """
 
     name: str
     question: str
-    # What is timed, and what carries it out: nouns, one and many.
+    # Nouns, singular and plural, for what is timed, and for what carries it out.
     operation: tuple[str, str]
     worker: tuple[str, str] = ("function", "functions")
 
     axes: Sequence[Axis]
-    # The first is the time that records have in the second place.
+    # The first is the time, the second key of a record.
     metrics: Sequence[Metric]
     # The saved query that gives the rows of cells.csv.
     query: str
-    # By target, `aws` and `local`; so many messages times N are sent to each cell.
+    # By target, `aws` and `local`. Each cell gets messages_per_concurrency times N messages.
     matrices: Mapping[str, Matrix]
     messages_per_concurrency: int = 10
-    # The value of a variable that is null: its row of DEFAULTS.
+    # The values that null stands for: a row of DEFAULTS.
     defaults: Mapping[str, Any] = MappingProxyType({})
-    # By variable that is swept: what other variables, null in infra/, are in all cells of the
-    # sweep unless they are set, so that nothing else differs.
+    # By swept variable: the values of other variables, null in infra/, in all cells of the sweep
+    # unless they are set, so that nothing else differs.
     controlled: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     # Variables of every experiment that have no effect on this one.
     unused: Sequence[str] = ()
-    # Variables that no axis has because records say what came of them.
+    # Variables without an axis, because records show their effect.
     recorded_variables: Sequence[str] = ()
     # Variables that the embedded AWS accepts and ignores, in words.
     ignored_locally: Mapping[str, str] = MappingProxyType(IGNORED_LOCALLY)
 
-    # For the report. `compare` is in the order in which the headline looks for the axis that was
-    # swept.
+    # For the report. The headline uses the first of `compare` whose axes were swept.
     published: Sequence[Published] = ()
     compare: Sequence[Compare] = ()
-    # By axis: the value of the cells that the headline is about, where any of them was measured.
+    # By axis: the value that the headline is about, if it was measured.
     headline_of: Mapping[str, Any] = MappingProxyType({})
-    # By axis: the values in whose place something else stands on the embedded AWS, those that
-    # nobody has run on AWS yet, and those whose requests S3's server access logs don't have.
+    # By axis: the values that the embedded AWS replaces by a stand-in, those that nobody has run on
+    # AWS yet, and those whose requests aren't in S3's server access logs.
     stand_ins: Mapping[str, Mapping[str, StandIn]] = MappingProxyType({})
     untried: Mapping[str, Sequence[str]] = MappingProxyType({})
     not_logged: Mapping[str, Sequence[str]] = MappingProxyType({})
-    # The axis on which more gains something up to a point only, with what there is more of, as a
-    # noun.
+    # The axis on which more helps up to a point only, and the noun for what there is more of.
     knee: tuple[str, str] | None = None
-    # A variant that is compared along the size of an object.
+    # A variant that is compared by object size.
     by_size: BySize | None = None
 
-    # Of the stack: what it has that few endpoints offer (capabilities.py), outputs that name
-    # buckets which Terraform can't empty, or not in time, and an error of `terraform destroy` that
-    # passes.
+    # Of the stack: parts that few endpoints offer (capabilities.py), outputs that name the buckets
+    # that Terraform can't empty, or only slowly, and a temporary error of `terraform destroy`.
     needs: Sequence[str] = ()
     emptied_before_destroy: Sequence[str] = ()
     passing_refusal: PassingRefusal | None = None
@@ -469,78 +452,72 @@ class Experiment:
     shared_list: SharedList | None = None
     athena: AthenaQueries | None = None
     own_object: OwnObject | None = None
-    # Whether a message's body is the user's own (--payload), and what Stampede says is a message
-    # attribute.
+    # Whether a message's body is the user's own (--payload), and the work order an attribute.
     takes_payload: bool = False
 
-    # A method (values, parameters): what one message does, for the model. Without it nothing is
-    # predicted.
+    # A method (values, parameters): what one message does, for the model's predictions. None: no
+    # predictions are made.
     work: Callable[[Values, Parameters], Work] | None = None
-    # A method (records, parameters, run_id, place): the experiment's own parameters as a run has
-    # measured them there.
+    # A method (records, parameters, run_id, place): the experiment's own parameters, measured by a
+    # run at that place.
     measured: (
         Callable[[Iterable[Mapping[str, Any]], Parameters, str, str], Sequence[Parameter]] | None
     ) = None
 
     def own_object_of(self, values: Mapping[str, Any]) -> OwnObject | None:
-        """What knows the user's own object that a plan's cell, or a stack by its outputs, reads;
-        None where it reads none."""
+        """The user's own object, if a plan's cell, or a stack by its outputs, reads one."""
         own = self.own_object
         return own if own is not None and own.is_read(values) else None
 
     def usage(self, values: Values) -> Usage:
-        """What the cell takes."""
+        """What the cell needs."""
         raise NotImplementedError(f"{self.name}: usage")
 
     def checks(self, cells: Sequence[Values]) -> Sequence[Finding]:
-        """What only this experiment has to look at, for the values of all cells."""
+        """This experiment's own checks of the values of all cells."""
         return ()
 
     def local_checks(self, cells: Sequence[Values]) -> Sequence[Finding]:
-        """The same of what the embedded AWS can't do; asked where nothing else is wrong with the
-        matrix."""
+        """Further checks for the embedded AWS, made if nothing else is wrong with the matrix."""
         return ()
 
     def objects(self, outputs: Mapping[str, Any]) -> Sequence[DataObject]:
-        """What is uploaded before the first flood, as the stack's outputs say."""
+        """The objects to upload before the first flood, from the stack's outputs."""
         return ()
 
     def order(self, values: Values, objects: Sequence[DataObject]) -> dict[str, Any]:
-        """What a message says besides run_id, cell, seq, warm_up and start_at_ms, as JSON;
-        `objects` have the sizes in S3. An axis at 0 isn't said: 0 is none."""
+        """The keys of a message besides run_id, cell, seq, warm_up and start_at_ms; `objects` have
+        their sizes in S3. An axis at 0 is left out: 0 means none."""
         return {name: values[name] for name in self.order_axes if values[name] != 0}
 
     def messages(self, values: Values) -> int | None:
-        """How many messages a cell has; None where that is `messages_per_concurrency` times N. It
-        is asked with a plan's values and with a stack's, both with a `messages_per_concurrency`,
-        the plan's own."""
+        """How many messages a cell has; None for `messages_per_concurrency` times N. `values` are a
+        plan's or a stack's, both with the plan's `messages_per_concurrency`."""
         return None
 
     def of_message(self, values: Values, index: int) -> dict[str, Any]:
-        """What the index-th message of a flood (from 0) says beside `order`: its share of
-        something."""
+        """The keys of a flood's message number `index` (from 0), in addition to `order`: its share
+        of a list."""
         return {}
 
     def proof(self, values: Values) -> dict[str, Any] | None:
-        """What a message says, beside `order`, that only shows whether the function has its
-        permissions: one small operation, which changes no later measurement. None where there is no
-        such operation."""
+        """The keys, in addition to `order`, of a message that only tests the function's
+        permissions: a small operation that affects no later measurement. None if there is none."""
         return None
 
     def execution(self, values: Values) -> Execution | None:
-        """The query that Athena carries out for each message of this cell; None for a cell of
-        functions."""
+        """The query that Athena runs for each message of the cell; None for a cell of functions."""
         if self.athena is None or values[self.athena.axis] not in self.athena.values:
             return None
         return self.athena.execution(values)
 
     def preparation(self, values: Values) -> dict[str, Any] | None:
-        """What the message says that prepares a cell; None where nothing does."""
+        """The keys of the message that prepares a cell; None if there is none."""
         return None if self.shared_list is None else self.shared_list.preparation(values)
 
     @property
     def planned_axes(self) -> list[Axis]:
-        """The axes of a planned cell, without those that only its records tell."""
+        """The axes of a planned cell, without those that only records have."""
         return [axis for axis in self.axes if axis.variable]
 
     @property
@@ -550,11 +527,11 @@ class Experiment:
 
     @property
     def record_fields(self) -> dict[str, str]:
-        """The record's word for each axis by what sets it."""
+        """The record's key for each axis, by the variable that sets it."""
         return {axis.variable: axis.record_field for axis in self.axes if axis.variable}
 
     def is_logged(self, record: Mapping[str, Any]) -> bool:
-        """Whether S3's server access logs have the requests of this record."""
+        """Whether the requests of this record are in S3's server access logs."""
         return all(
             record.get(axis.record_field) not in self.not_logged.get(axis.name, ())
             for axis in self.axes
@@ -562,18 +539,17 @@ class Experiment:
 
     @property
     def speed(self) -> Metric:
-        """The metric by which cells of any size can be compared: the first of which more is
-        better."""
+        """The metric that compares cells of any size: the first of which more is better."""
         return next((metric for metric in self.metrics if metric.better == "higher"), MBIT_PER_S)
 
     @property
     def time_field(self) -> str:
-        """The record's word for the time of one operation, in seconds."""
+        """The record's key for the time of one operation, in seconds."""
         return self.metrics[0].field
 
     def with_(self, **changes: Any) -> Self:
-        """A copy with other attributes; a function that stands in for a method is called without
-        `self`. Raises TypeError for an attribute that experiments don't have."""
+        """A copy with other attributes; a function in the place of a method is called without
+        `self`. Raises TypeError for an unknown attribute."""
         if unknown := [name for name in changes if not hasattr(self, name)]:
             raise TypeError(f"an experiment has no {', '.join(unknown)}")
         changed = copy.copy(self)
@@ -582,5 +558,5 @@ class Experiment:
 
 
 def is_of_n(experiment: Experiment, compare: Compare) -> bool:
-    """Whether `compare` sets each N against the smallest."""
+    """Whether `compare` compares each N with the smallest."""
     return tuple(compare.axes) == (n_axis(experiment.axes),)

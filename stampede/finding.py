@@ -1,4 +1,4 @@
-"""What a check found: ok, a warning or a problem, in one line, with the way out."""
+"""The result of a check: ok, a warning or a problem, in one line, with the way out."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 OK, WARNING, PROBLEM = "ok", "warning", "problem"
-# The fix where a function isn't built yet: nothing can run, and what would happen is known all the
-# same.
+# The fix for a function that isn't built yet: nothing can run, but plans and estimates can be made.
 BUILD = "run `make functions`"
-# What is wrong: its status, in words, and what to do; None where nothing is.
+# A status, what is wrong, and what to do; None where nothing is wrong.
 Wrong = tuple[str, str, str] | None
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`check` names what was checked; `way_out` says what to do, empty where nothing needs
-    doing."""
+    """`check` names what was checked; `way_out` says what to do, if anything."""
 
     check: str
     status: str
@@ -28,15 +26,6 @@ class Finding:
     def sentence(self) -> str:
         """What was found and the way out, in one line."""
         return f"{self.found}; {self.way_out}" if self.way_out else self.found
-
-    def as_row(self) -> dict[str, str]:
-        """The finding as a row of a table."""
-        return {
-            "check": self.check,
-            "status": self.status,
-            "found": self.found,
-            "way_out": self.way_out,
-        }
 
 
 def worst(check: str, look: Callable[[Any], Wrong], cells: Iterable[Any]) -> Finding:

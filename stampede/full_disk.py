@@ -1,6 +1,5 @@
-"""Which disk is full: what fails on one often doesn't say which, or that it is the disk. And the
-way out where nothing can be written.
-"""
+"""Finds full disks, because errors often name neither the disk nor the cause, and gives the way out
+where nothing can be written."""
 
 from __future__ import annotations
 
@@ -10,13 +9,13 @@ from pathlib import Path
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 _NOT_WRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
-# A disk is as good as full before it is: files that are there already still grow into their last
-# blocks, and what gives up on it leaves a little free.
+# A disk with less room counts as full: existing files still grow into their last blocks, and a
+# program that gives up leaves a little room.
 PROBE_BYTES = 1024**2
 
 
 def way_out(error: OSError) -> str:
-    """What lets that be written whose writing raised `error`."""
+    """How to make writing possible that raised `error`."""
     cannot_be_made = error.errno == errno.ENOENT and error.filename
     if error.errno in _NOT_WRITABLE or cannot_be_made:
         return "make it writable, or use another folder"
@@ -24,7 +23,7 @@ def way_out(error: OSError) -> str:
 
 
 def refuse(folder: Path) -> None:
-    """Raise the OSError of a full disk, which names `folder`, where that is on one."""
+    """Raise OSError, which names `folder`, where it is on a full disk."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(PROBE_BYTES))

@@ -1,8 +1,7 @@
-"""What interrupts a verb: Ctrl-C, SIGTERM, or a terminal that is closed (SIGHUP). All arrive as
-KeyboardInterrupt.
+"""Interruptions of a verb: Ctrl-C, SIGTERM, or a closed terminal (SIGHUP).
 
-Whoever ends in order after Ctrl-C so does after all three, and nobody else needs to know of
-signals.
+All of them arrive as KeyboardInterrupt, so code that cleans up after Ctrl-C cleans up after all
+three, and no other code needs to know about signals.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from types import FrameType
 
 # timeout(1) sends its signal to the process, and then to the whole group.
 SAME_WITHIN_S = 1.0
-# Longer than any callback takes that an interruption was lost in, and too short to be noticed.
+# Longer than any callback that drops an interruption, and too short to be noticed.
 AGAIN_AFTER_S = 0.05
 
 
 class Signals:
-    """The signals beside Ctrl-C's that this process has been ended by."""
+    """Turns SIGTERM and SIGHUP into Ctrl-C, and remembers the first of them."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -33,16 +32,15 @@ class Signals:
         self._takes_hangup = True
 
     def listen(self) -> None:
-        """From now on SIGTERM and SIGHUP interrupt; one that is ignored, as `nohup` has it, stays
-        ignored."""
+        """From now on SIGTERM and SIGHUP interrupt, unless they are ignored, as under `nohup`."""
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, self._interrupt)
         sys.unraisablehook = self._interrupt_again
 
     def ignore_hangup(self) -> None:
-        """Let a terminal that is closed interrupt nothing more. It says so more than once: the
-        kernel does, and so does the shell that ends with it."""
+        """Ignore SIGHUP from now on. A closed terminal sends it more than once: the kernel does,
+        and so does the shell that ends with it."""
         self._takes_hangup = False
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
@@ -55,47 +53,43 @@ class Signals:
         self.ignore_hangup()
         self.first = self.first or signal.Signals(number)
         on_ctrl_c = signal.getsignal(signal.SIGINT)
-        if callable(on_ctrl_c):  # asyncio has its own while it runs
+        if callable(on_ctrl_c):  # asyncio installs its own handler while it runs
             on_ctrl_c(signal.SIGINT, frame)
-        else:  # a shell without job control has what runs in the background ignore it
+        else:  # a shell without job control makes background jobs ignore SIGINT
             raise KeyboardInterrupt
 
     def _interrupt_again(self, dropped: sys.UnraisableHookArgs) -> None:
-        """Let an interruption come once more that Python dropped because it came in a callback, of
-        which each import has one; a sweep would go on as if nobody had pressed Ctrl-C. Other
-        exceptions are printed, as without this."""
+        """Repeat an interruption that Python dropped because it came in a callback, such as the one
+        of an import; otherwise a sweep would ignore Ctrl-C. Print other exceptions."""
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             sys.__unraisablehook__(dropped)
             return
         self._last_s = -math.inf
         number = signal.SIGTERM if self.first else signal.SIGINT
-        # By another thread: here it would be dropped once more.
+        # From another thread: here it would be dropped again.
         threading.Timer(AGAIN_AFTER_S, os.kill, (os.getpid(), number)).start()
 
     @property
     def exit_status(self) -> int:
-        """The status that shells know of a program that was interrupted so."""
+        """The exit status that shells expect after this interruption."""
         return 128 + (self.first or signal.SIGINT)
 
     @property
     def words(self) -> str:
-        """How an interrupted program was interrupted."""
+        """The interruption, for an error message."""
         return f"interrupted by {self.first.name}" if self.first else "interrupted"
 
 
 @contextlib.contextmanager
 def held_back() -> Iterator[None]:
-    """In the block an interruption waits, and comes at its end: a process has been started and
-    isn't known yet, or one that was asked to end is waited for. Without effect in another thread
-    than the main one, where none comes."""
+    """Delay interruptions until the block ends: a process has been started but isn't noted yet, or
+    one is being stopped. Has no effect outside the main thread, where none arrives."""
     came: list[int] = []
-    handlers = {
-        number: signal.getsignal(number)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
-    if threading.current_thread() is not threading.main_thread():
-        handlers = {}
-    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if callable(handler := signal.getsignal(number)):
+                handlers[number] = handler
     for number in handlers:
         signal.signal(number, lambda number, _: came.append(number))
     try:

@@ -1,4 +1,4 @@
-"""Folders whose contents are run or believed: nobody else may have put anything there."""
+"""Folders whose contents are executed or trusted: no other user may write there."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from stampede.checkout import ROOT
 
 
 def make(folder: Path) -> None:
-    """Make it, for this user alone whatever the umask says. Raises OSError."""
+    """Make the folder, for this user alone whatever the umask is. Raises OSError."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def fault(folder: Path) -> str:
-    """Why others may have put something into a folder, in words; "" where they can't, and where
-    there is none.
+    """Why other users may have written into a folder; "" where they can't have, and where there
+    is no folder.
 
-    Root and whoever owns the checkout are trusted, as their programs are run anyway. One of this
-    user's that a loose umask left open is closed; /tmp and the like are not.
+    Root and the owner of the checkout are trusted, because their programs are run anyway. A folder
+    of this user that a loose umask left open is closed; /tmp and the like are not.
     """
     try:
         status = folder.stat()

@@ -1,5 +1,4 @@
-"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A dash stands where there is
-nothing to tell."""
+"""Numbers for reading: seconds, speeds, shares, intervals, dollars. A missing one is a dash."""
 
 import math
 import re
@@ -10,67 +9,65 @@ Interval = Mapping[str, float]
 
 
 def listed(parts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`, where parts have commas `a, x; b; and c`; an empty text for
-    nothing."""
+    """`a`, `a and b`, `a, b and c`, or, if a part has a comma, `a, x; b; and c`; no parts give an
+    empty text."""
     if len(parts) > 2 and any(", " in part for part in parts):
         return "; and ".join(["; ".join(parts[:-1]), parts[-1]])
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A number and what there are so many of: `1 message is`, `2,000 messages are`; `many` where
-    that isn't `one` with an s."""
+    """A number with its noun: `1 message`, `2,000 messages`; `many` is an irregular plural."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def capitalised(text: str) -> str:
-    """The beginning of a sentence: only its first letter changes."""
+    """`text` with a capital first letter."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
 def some(parts: Sequence[str], most: int) -> str:
-    """The first `most` parts, and how many more there are: `a, b and 7 more`; `a, b; c, d; 7 more`
-    where one has a comma of its own."""
-    named = list(parts[:most])
+    """The first `most` parts, and how many more there are: `a, b and 7 more`, or, if a part has a
+    comma, `a, b; c, d; 7 more`."""
+    shown = list(parts[:most])
     if len(parts) > most:
-        named.append(f"{len(parts) - most} more")
-    return "; ".join(named) if any(", " in part for part in named) else listed(named)
+        shown.append(f"{len(parts) - most} more")
+    return "; ".join(shown) if any(", " in part for part in shown) else listed(shown)
 
 
 def significant(value: float) -> str:
-    """Three significant digits, and thousands set apart: `0.012`, `0.200`, `19.0`, `2,320`."""
+    """Three significant digits, with thousands separators: `0.012`, `0.200`, `19.0`, `2,320`."""
     if value >= 0.1:
         return f"{value:,.0f}" if value >= 99.95 else f"{value:#.3g}"
     return f"{value:.3g}" if value >= 1e-4 else "0"
 
 
 def ratios(interval: Interval) -> str:
-    """The interval of a ratio, rounded outwards, so that what lies beyond a limit never reads as on
-    it: `1.02 to 1.05`."""
+    """The interval of a ratio, rounded outwards, so that an end beyond a limit never reads as equal
+    to it: `1.02 to 1.05`."""
     return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
 
 
 def rounded_down(value: float, digits: int) -> str:
-    """`value` with so many decimals, and no more than it is."""
-    # A hair of tolerance: 1.1 must not become 1.09 because it is 1.0999999999999999.
+    """`value` rounded down to so many decimals."""
+    # The tolerance keeps 1.1 from becoming 1.09 because it is 1.0999999999999999.
     return f"{math.floor(value * 10**digits + 1e-9) / 10**digits:,.{digits}f}"
 
 
 def rounded_up(value: float, digits: int) -> str:
-    """`value` with so many decimals, and no less than it is."""
+    """`value` rounded up to so many decimals."""
     return f"{math.ceil(value * 10**digits - 1e-9) / 10**digits:,.{digits}f}"
 
 
 def percent(value: float | None) -> str:
-    """A share of 0 to 1 for a column of percentages; it is 100 or 0 only when it is so exactly:
-    `97.2`, `100`."""
+    """A share of 0 to 1 for a column of percentages, `100` or `0` only if exactly so: `97.2`."""
     if value is None:
         return NOTHING
     return f"{value * 100:.0f}" if value in (0, 1) else f"{min(max(value * 100, 0.1), 99.9):.1f}"
 
 
 def dollars(usd: float | None) -> str:
-    """US dollars: cents from one dollar on, four significant digits or fewer below."""
+    """US dollars: two decimals from one dollar on, four below."""
     if usd is None:
         return "price unknown"
     return (
@@ -79,20 +76,20 @@ def dollars(usd: float | None) -> str:
 
 
 def quantity(value: float) -> str:
-    """A quantity with thousands set apart and no needless decimals."""
+    """A quantity with thousands separators and no needless decimals."""
     return f"{value:,.0f}" if value >= 100 or float(value).is_integer() else f"{value:,.4g}"
 
 
-def size_words(size_bytes: int, digits: int = 4) -> str:
-    """A size for reading, in binary units, rounded to so many digits: `64 MiB`, `1 GiB`."""
+def size_words(size_bytes: int) -> str:
+    """A size in binary units, with at most four digits: `64 MiB`, `1 GiB`."""
     for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
         if size_bytes >= factor:
-            return f"{float(f'{size_bytes / factor:.{digits}g}'):g} {unit}"
+            return f"{float(f'{size_bytes / factor:.4g}'):g} {unit}"
     return f"{size_bytes} bytes"
 
 
 def decimal_size(size_bytes: float, digits: int = 3) -> str:
-    """A size for reading, in decimal units, rounded to so many digits: `45.3 KB`, `100 MB`."""
+    """A size in decimal units, with at most so many digits: `45.3 KB`, `100 MB`."""
     rounded = float(f"{size_bytes:.{digits}g}")
     for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
         if rounded >= factor:
@@ -115,8 +112,7 @@ def minutes(value_s: float) -> str:
 
 
 def unbroken(text: str) -> str:
-    """`text` with no-break spaces inside `N = 10`, `9 of 10`, `3.1 ×`, `64 MiB`, `97 %`, `0.1 s`:
-    no line ends within them."""
+    """`text` with no-break spaces within `N = 10`, `9 of 10`, `3.1 ×`, `64 MiB`, `97 %`, `1 s`."""
     joined = re.sub(r"\bN = (?=\d)", "N\u00a0=\u00a0", text)
     joined = re.sub(r"(?<=\d) of (?=\d)", "\u00a0of\u00a0", joined)
     return re.sub(r"(?<=\d) (?=×|%|s\b|[KMG]i?B\b|\w+/s\b)", "\u00a0", joined)

@@ -1,4 +1,4 @@
-"""Asking again and again until something is so, with pauses and a limit."""
+"""Polling with pauses and a timeout."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ def looks(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[int]:
-    """Number the looks at what is waited for, from 0 on: one at once, and one after each pause.
+    """Number the attempts, from 0 on: one at once, and one after each pause.
 
-    The last is at `until_s` on the clock, or after the last pause. Leave the loop where the wait is
-    over: its `else` is for a wait in vain.
+    The last attempt is at `until_s` on the clock, or after the last pause. Break out of the loop
+    when the wait is over; its `else` branch handles the timeout.
     """
     yield 0
     for number, pause_s in enumerate(pauses_s, start=1):
@@ -29,7 +29,7 @@ def looks(
 
 
 def growing(first_s: float, factor: float, longest_s: float) -> Iterator[float]:
-    """Pauses without end, each `factor` times the one before, up to `longest_s`."""
+    """Endless pauses, each `factor` times the previous one, up to `longest_s`."""
     pause_s = first_s
     while True:
         yield pause_s

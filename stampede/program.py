@@ -1,5 +1,5 @@
-"""How this program was started: hints name `stampede`, which may not be on the PATH of whoever
-typed a path to it."""
+"""How this program was started. Hints name `stampede`, but a user who typed a path to it may not
+have it on the PATH."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NAME = "stampede"
 
 
 def as_typed(text: str) -> str:
-    """`text` with the commands in its backticks as the user can type them in this folder, for
-    example `.venv/bin/stampede`."""
+    """`text` with the commands in backticks as the user can type them in this folder, for example
+    `.venv/bin/stampede`."""
     if Path.cwd() != ROOT:
         text = text.replace(
             "`terraform -chdir=infra ", f"`terraform -chdir={shlex.quote(str(ROOT / 'infra'))} "

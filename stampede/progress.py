@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from stampede.program import as_typed
 
-# Rich takes a tenth of a second, and `--help` says nothing here.
+# Rich takes a tenth of a second to import, and `--help` shows no progress.
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -31,7 +31,7 @@ def say(text: str, style: str | None = None) -> None:
 
 
 def show_details(shown: bool) -> None:
-    """From now on `detail` prints, or doesn't: --verbose."""
+    """Make `detail` print or not: --verbose."""
     global _has_details
     _has_details = shown
 
@@ -44,8 +44,8 @@ def detail(text: str) -> None:
 
 @contextmanager
 def bar() -> Iterator[Progress]:
-    """A progress bar on stderr; where stderr is no terminal nothing is drawn (the lines of `say`
-    remain)."""
+    """A progress bar on stderr. Nothing is drawn where stderr isn't a terminal; lines of `say` are
+    still printed."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from stampede import terminal
@@ -64,12 +64,11 @@ def bar() -> Iterator[Progress]:
         with progress:
             yield progress
     finally:
-        progress.stop()  # Ctrl-C while it starts would leave the cursor hidden
+        progress.stop()  # else Ctrl-C during its start leaves the cursor hidden
 
 
 def doing(text: str) -> AbstractContextManager[object]:
-    """Show on stderr that something is under way which takes a moment: live on a terminal, else as
-    one line."""
+    """Show on stderr that a step is in progress: live on a terminal, else as one line."""
     from stampede import terminal
 
     if terminal.is_live(sys.stderr):

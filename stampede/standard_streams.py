@@ -1,6 +1,5 @@
-"""Standard output and standard error, wherever they lead: nowhere because the shell closed them, to
-a terminal that is closed while a verb runs, to a full disk, or in an encoding without some
-letters."""
+"""Makes standard output and standard error safe to write to: the shell may have closed them, the
+terminal may close while a verb runs, the disk may be full, the encoding may lack letters."""
 
 from __future__ import annotations
 
@@ -10,26 +9,26 @@ import re
 import sys
 from typing import TextIO
 
-# Texts of others may have what moves a terminal's cursor, hides what stood there, or turns its
-# direction round: control characters, and those of bidirectional text (Unicode Standard Annex 9).
+# Texts from elsewhere may move a terminal's cursor, hide text, or reverse its direction: control
+# characters, and those of bidirectional text (Unicode Standard Annex 9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 STDOUT, STDERR = "standard output", "standard error"
 
 
 def plain(text: str) -> str:
-    """`text` with nothing in it that a terminal would act on, but line ends and tabs."""
+    """`text` without characters that a terminal would act on, except line ends and tabs."""
     return _CONTROL.sub("\ufffd", text)
 
 
 def prepare() -> None:
-    """Let stdout and stderr take everything that is written, in this process from now on."""
+    """Replace stdout and stderr of this process by safe ones."""
     _reopen_closed()
     sys.stdout, sys.stderr = _Stream(STDOUT, sys.stdout), _Stream(STDERR, sys.stderr)
 
 
 def _reopen_closed() -> None:
-    """Lead the standard streams that the shell has closed (`>&-`) nowhere. The next file to be
-    opened would have their number otherwise, and take what child processes print."""
+    """Open /dev/null for the standard streams that the shell closed (`>&-`). Otherwise the next
+    file to be opened gets their number, and the output of child processes."""
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)
@@ -38,14 +37,13 @@ def _reopen_closed() -> None:
 
 
 class _Stream(io.TextIOWrapper):
-    """What a terminal that is closed doesn't take is lost, and ends nothing. Whatever else can't be
-    written raises an OSError that names the stream, once; a reader that has left raises
-    BrokenPipeError."""
+    """Output to a closed terminal is silently lost. Any other failure to write raises one OSError
+    that names the stream, or BrokenPipeError where the reader has left."""
 
     def __init__(self, name: str, stream: TextIO) -> None:
         self._called, self._was_terminal = name, stream.isatty()
         buffer = os.fdopen(stream.fileno(), "wb", closefd=False)
-        # An encoding such as ASCII has no multiplication sign: "?" instead of an error.
+        # ASCII, say, has no multiplication sign: write "?" instead of raising an error.
         super().__init__(
             buffer, encoding=stream.encoding, errors="replace", line_buffering=stream.line_buffering
         )

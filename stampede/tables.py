@@ -1,7 +1,6 @@
-"""One model of a table: as wide as the terminal, as CSV, JSON and Markdown, and what a page needs
-of it.
+"""One model of a table, for terminals, CSV, JSON, Markdown and HTML.
 
-`Table` is of figures with their units; `print_rows` prints whatever rows a verb has.
+`Table` holds figures with their units; `print_rows` prints rows of any kind.
 """
 
 from __future__ import annotations
@@ -14,22 +13,18 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import rich.console
-import rich.table
-from rich import box
-from rich.cells import cell_len
-from rich.text import Text
-
-from stampede import terminal
 from stampede.phrases import NOTHING
 from stampede.standard_streams import plain
 
-# The width to which a text may be folded before a column is left out.
+# Rich takes a tenth of a second to import, and `--help` prints no table.
+if TYPE_CHECKING:
+    from rich.console import Group
+
+# A column of text may be folded to this width before it is left out.
 LEAST_TEXT = 20
 _NUMBER = re.compile(rf"-?[\d,]+(\.\d+)?(e[+-]?\d+)?|{NOTHING}")
-
 
 Row = Mapping[str, Any]
 
@@ -38,10 +33,10 @@ Row = Mapping[str, Any]
 class Field:
     """A column of a Table.
 
-    `name` is its key in a row, and its heading in CSV and JSON; `heading` and `unit` are those for
-    reading, and `show` is a value for reading that isn't None. `look` is what marks a row's entry
-    on a page: `bad`, `short`, or nothing. `only` says where it stands alone: for `reading`, or in
-    `files`. In a narrow terminal the largest `rank` is left out first, and rank 0 never.
+    `name` is its key in a row, and its heading in CSV and JSON. `heading` and `unit` are for
+    reading, and `show` formats a value that isn't None. `look` marks a row's entry on a page as
+    `bad` or `short`. `only` restricts the column to `reading` or to `files`. A narrow terminal
+    leaves out the largest `rank` first, and rank 0 never.
     """
 
     name: str
@@ -60,7 +55,9 @@ class Field:
         return self.nothing if value is None or value == "" else self.show(value)
 
     def least_width(self, texts: Sequence[str]) -> int:
-        """Below which a column with these entries can't be shown: numbers are never folded."""
+        """The smallest width that shows these entries: numbers are never folded."""
+        from rich.cells import cell_len
+
         width = max(cell_len(line) for text in (self.lines, *texts) for line in text.split("\n"))
         return min(width, LEAST_TEXT) if self.is_text else width
 
@@ -77,9 +74,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of figures by the names of their fields. `caption` has the sentences without which they
-    would mislead; `is_strong(row)` is whether a row stands out, and `gap` the blanks between two
-    columns in a terminal."""
+    """Rows of figures, by the names of their fields. The sentences of `caption` keep them from
+    misleading. `is_strong(row)` is whether a row stands out, and `gap` the number of blanks between
+    two columns in a terminal."""
 
     name: str
     title: str
@@ -100,59 +97,57 @@ class Table:
         return [field for field in self.fields if field.only != "reading"]
 
     def print(self, form: str) -> None:
-        """Print it on stdout: as table, csv, json or markdown. Raises ValueError for another
-        form."""
-        writers = {"csv": self.csv, "json": self.json, "markdown": self.markdown}
+        """Print the table on stdout as table, csv, json or markdown. Raises KeyError."""
         if form == "table":
+            from stampede import terminal
+
             console = terminal.console()
             terminal.show(self.drawn(console.width), console)
-        elif form in writers:
-            sys.stdout.write(writers[form]())
         else:
-            raise ValueError(f"form {form!r}: a table is printed as table, {', '.join(writers)}")
+            writers = {"csv": self.csv, "json": self.json, "markdown": self.markdown}
+            sys.stdout.write(writers[form]())
 
-    def drawn(self, width: int) -> rich.console.Group:
-        """The table and its caption for a terminal of `width` columns: texts are folded, and from
-        the first rank on for which there is no room fields are left out and named."""
+    def drawn(self, width: int) -> Group:
+        """The table and its caption for a terminal of `width` columns. Texts are folded; from the
+        first rank that doesn't fit, fields are left out, and named below the table."""
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table as Drawing
+        from rich.text import Text
+
         texts = {field: [field.text(row) for row in self.rows] for field in self.read}
+        least = {field: field.least_width(texts[field]) for field in self.read}
         shown, free = set(), width + self.gap
         for field in sorted(self.read, key=lambda field: field.rank):
-            free -= field.least_width(texts[field]) + self.gap
+            free -= least[field] + self.gap
             if field.rank and free < 0:
                 break
             shown.add(field)
-        table = rich.table.Table(
+        fields = [field for field in self.read if field in shown]
+        table = Drawing(
             box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, self.gap - 1, 0, 0)
         )
-        fields = [field for field in self.read if field in shown]
         for field in fields:
-            side, least = (
-                ("left" if field.is_text else "right"),
-                field.least_width(texts[field]),
-            )
-            heading = Text(field.lines)
             table.add_column(
-                heading, justify=side, overflow="fold", no_wrap=not field.is_text, min_width=least
+                Text(field.lines),
+                justify="left" if field.is_text else "right",
+                overflow="fold",
+                no_wrap=not field.is_text,
+                min_width=least[field],
             )
         for at, row in enumerate(self.rows):
             style = "" if self.is_strong(row) else "dim"
             table.add_row(*(Text(texts[field][at]) for field in fields), style=style)
-        names = [
-            " ".join(field.lines.replace("-\n", "").split())
-            for field in self.read
-            if field not in shown
-        ]
-        notes = (
-            [f"not shown in {width} columns: {', '.join(names)}; --format csv has them"]
-            if names
-            else []
-        )
-        return rich.console.Group(
-            table, "", *(Text(sentence, style="dim") for sentence in (*notes, *self.caption))
-        )
+        notes = list(self.caption)
+        if left_out := [field for field in self.read if field not in shown]:
+            names = ", ".join(
+                " ".join(field.lines.replace("-\n", "").split()) for field in left_out
+            )
+            notes.insert(0, f"not shown in {width} columns: {names}; --format csv has them")
+        return Group(table, "", *(Text(note, style="dim") for note in notes))
 
     def csv(self) -> str:
-        """Every digit; what isn't known is empty."""
+        """Every digit; an unknown value is empty."""
         text = io.StringIO()
         writer = csv.DictWriter(
             text, [field.name for field in self.stored], restval="", lineterminator="\n"
@@ -164,14 +159,14 @@ class Table:
         return text.getvalue()
 
     def json(self) -> str:
-        """An array of objects, numbers as numbers, what isn't known null."""
+        """An array of objects; an unknown value is null."""
         return json.dumps(self._values(), indent=2) + "\n"
 
     def _values(self) -> list[dict[str, Any]]:
         return [{field.name: row.get(field.name) for field in self.stored} for row in self.rows]
 
     def markdown(self) -> str:
-        """For pasting, with the caption under it."""
+        """The table for pasting, with its caption below."""
         heads = [field.label for field in self.read]
         rows = [[in_markdown(field.text(row)) for field in self.read] for row in self.rows]
         texts = [field.label for field in self.read if field.is_text]
@@ -181,13 +176,13 @@ class Table:
 
 
 def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = None) -> None:
-    """Print `rows` on stdout; `form` is table, csv or json. `columns` gives order and header but of
-    json (default: the union of the rows' keys, in order).
+    """Print `rows` on stdout as table, csv or json. `columns` are the keys to print as table or
+    csv, in order (default: the union of the rows' keys).
 
-    A table is as wide as the terminal: texts are folded, then the last columns left out, and named
-    below it. A pipe gets all of them.
+    A terminal gets folded texts, and the last columns that don't fit are left out and named below
+    the table. A pipe gets all of them.
     """
-    if form == "json":  # what a row doesn't have isn't null
+    if form == "json":  # without null for a key that a row doesn't have
         print(json.dumps(list(rows), indent=2))
         return
     fields = []
@@ -201,21 +196,19 @@ def print_rows(rows: Sequence[Row], form: str, columns: Sequence[str] | None = N
 def markdown(
     heads: Sequence[str], rows: Iterable[Sequence[str]], texts: Collection[str] = ()
 ) -> list[str]:
-    """The lines of a table in Markdown; the columns with `texts`, by their heads, stand on the
-    left, numbers on the right."""
+    """The lines of a table in Markdown; columns are aligned right, those headed by `texts` left."""
     sides = ["---" if head in texts else "---:" for head in heads]
     return [f"| {' | '.join(cells)} |" for cells in (heads, sides, *rows)]
 
 
 def in_markdown(text: str) -> str:
-    """A text as an entry of a table: in one line, without what ends the entry, or begins a tag or a
-    link."""
+    """A text as an entry of a table: one line, with characters escaped that would end the entry, or
+    begin a tag or a link."""
     return re.sub(r"([\\|<\[])", r"\\\1", plain(" ".join(text.splitlines())))
 
 
 def number_text(value: float) -> str:
-    """`value` with all its digits and no exponent: the shortest decimal that reads back as the same
-    number."""
+    """The shortest decimal that reads back as the same number, without an exponent."""
     if isinstance(value, int):
         return str(value)
     return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
@@ -226,8 +219,8 @@ def _in_file(value: Any) -> Any:
 
 
 def for_spreadsheets(value: Any) -> Any:
-    """A value of a CSV for people: a text that a spreadsheet would take for a formula begins with
-    an apostrophe."""
+    """A value for a CSV file: an apostrophe is put before a text that a spreadsheet would take for
+    a formula."""
     is_formula = (
         isinstance(value, str)
         and value[:1] in ("=", "+", "-", "@", "\t", "\r")
@@ -237,7 +230,7 @@ def for_spreadsheets(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """A value of a table for reading: of a number that isn't whole four digits."""
+    """A value for reading; a number that isn't whole has four digits."""
     if value is None:
         return ""
     return number_text(float(f"{value:.4g}")) if isinstance(value, float) else str(value)

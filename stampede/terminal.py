@@ -1,5 +1,4 @@
-"""Where output goes: colour and live displays on a terminal, plain text in a pipe, a file, or with
-NO_COLOR."""
+"""Colour and live displays on a terminal; plain text in a pipe, in a file, or with NO_COLOR."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from rich.segment import Segment
 
 from stampede.standard_streams import plain
 
-# In a pipe a line is as long as it needs to be.
+# The width of a pipe, in which no line is folded.
 ENDLESS = 9999
 
 
@@ -24,22 +23,22 @@ def tell(text: str) -> None:
 
 
 def hand_over(text: str) -> None:
-    """Print data on stdout: as it is for a program that reads it, and plain on a terminal."""
+    """Print data on stdout: unchanged for a program, plain on a terminal."""
     print(plain(text) if sys.stdout.isatty() else text)
 
 
 def is_live(stream: TextIO) -> bool:
-    """Whether `stream` is a terminal that may get colours and control characters
+    """Whether `stream` is a terminal that may get colours and cursor movements
     (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class _Console(Console):
-    """A console that ends the program as SIGPIPE would where nobody reads it any more, and is
-    silent from then on.
+    """A console that ends the program as SIGPIPE would when the reader has left, and is silent
+    from then on.
 
-    What was interrupted goes on to end in its own order: whoever read it, as `tee`, has been
-    interrupted, too."""
+    An interrupted program still cleans up: Ctrl-C has interrupted its reader, such as `tee`, too.
+    """
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -58,7 +57,7 @@ class _Console(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for stdout or stderr, as wide as the terminal; endless where there is none."""
+    """A console for stdout or stderr, as wide as the terminal, or ENDLESS without one."""
     stream = sys.stderr if stderr else sys.stdout
     return _Console(
         stderr=stderr,
@@ -69,7 +68,7 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def show(renderable: RenderableType, own: Console | None = None) -> None:
-    """Print on stdout, as wide as the console `own`, without blanks at the ends of lines."""
+    """Print on stdout, as wide as the console `own`, without trailing blanks."""
     own = own or console()
     with own.capture() as captured:
         own.print(renderable)

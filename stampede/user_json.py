@@ -1,11 +1,11 @@
-"""Reads JSON that a user wrote, and no more than JSON."""
+"""Reads JSON that a user wrote, strictly."""
 
 import json
 from typing import Any
 
 
 def value_of(text: str) -> Any:
-    """The value that `text` is. Raises ValueError, whose text goes on after "must be JSON: "."""
+    """Parse `text`. Raises ValueError, with a text that continues "must be JSON: "."""
     if text.startswith("\ufeff"):
         raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
     try:
@@ -15,5 +15,5 @@ def value_of(text: str) -> Any:
 
 
 def _refused(constant: str) -> Any:
-    """NaN and Infinity, which Python reads and few other readers of JSON do."""
+    """Refuse NaN and Infinity, which Python accepts, but JSON doesn't have."""
     raise ValueError(f"{constant} isn't a value of JSON")

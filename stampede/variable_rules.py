@@ -1,9 +1,9 @@
-"""What a variable of infra/ is: rules.json, and rules_<experiment>.json for those of one
-experiment; and what null means: defaults.json.
+"""The rules of infra/'s variables: rules.json, and rules_<experiment>.json for the variables of one
+experiment; and the meanings of null: defaults.json.
 
-Terraform's validations read the same files, so a bound, a choice or a pattern stands there alone.
-Conditions that need Terraform's functions or other variables are in the validations; the numbers
-that they need are in the files, too.
+Terraform's validations read the same files, so each bound, choice and pattern stands in one place.
+The validations hold the conditions that need Terraform's functions or other variables; their
+numbers are in the files, too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import msgspec
 
 from stampede.checkout import INFRA
 
-# What Python has for Terraform's types.
+# Python's types for Terraform's.
 KINDS = {
     "string": str,
     "number": (int, float),
@@ -30,15 +30,16 @@ KINDS = {
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The type and default of one variable and its rule, in words ("must be ...") and, where
-    correcting the value isn't all, with a `fix`. One with a default takes no null, and is of one
-    `experiment` alone unless that is empty.
+    """The type and default of a variable, its `rule` in words ("must be ...") and a `fix`, if
+    correcting the value isn't enough. A variable with a default takes no null. It belongs to all
+    experiments unless `experiment` names one.
 
-    A number must be whole, from `least` to `most`; a text one of `choices`, or all of it must match
-    `matches`, no part of it `never`, within `longest` characters; so must a map's names and a
-    list's elements. RE2's syntax, which Terraform takes, is Python's as far as it is used here,
-    with classes of ASCII. `null_means` are values that only null stands for, `shared` is what rules
-    about this and another variable compare with, and `attributes` are the rules of an object's.
+    A number must be whole, from `least` to `most`. A text must be one of `choices`, or match
+    `matches` as a whole, with no part that matches `never`, within `longest` characters; so must
+    the names of a map and the elements of a list. The patterns mean the same in RE2, which
+    Terraform uses, and in Python with ASCII classes. `null_means` are values that only null stands
+    for, `shared` has the numbers of rules about this and another variable, and `attributes` are the
+    rules of an object's attributes.
     """
 
     type: Literal["string", "number", "bool", "object", "map", "list"] = "string"
@@ -57,61 +58,45 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     experiment: str = ""
 
     def typed(self, value: Any) -> Any:
-        """`value` as Terraform converts it: `"5"` to a number, 1.0 to a whole one, null to the
-        default."""
+        """`value` as Terraform converts it: `"5"` and 1.0 to whole numbers, null to the default."""
         if value is None:
             return self.default
-        if self.type == "bool":
-            return (
-                {"true": True, "false": False}.get(value, value)
-                if isinstance(value, str)
-                else value
-            )
+        if self.type == "bool" and isinstance(value, str):
+            return {"true": True, "false": False}.get(value, value)
         if self.type == "number" and isinstance(value, str) and value.isdecimal():
             return int(value)
         return int(value) if isinstance(value, float) and value.is_integer() else value
 
     def allows(self, value: Any) -> bool:
-        """Whether `value`, typed, is one of the variable's; None is the default."""
+        """Whether the variable takes `value`, typed; None is the default."""
         return not self.refusal(value)
 
     def refusal(self, value: Any) -> str:
-        """Why `value`, typed, isn't one of the variable's, in words; empty where it is."""
+        """Why the variable doesn't take `value`, typed; empty if it does."""
         return "" if value is None else self._refusal(value)
 
     def _refusal(self, value: Any) -> str:
-        is_of_kind = isinstance(value, KINDS[self.type]) and isinstance(value, bool) == (
-            self.type == "bool"
-        )
-        if not is_of_kind or (self.attributes and value.keys() != self.attributes.keys()):
+        is_bool = self.type == "bool"
+        is_kind = isinstance(value, KINDS[self.type]) and isinstance(value, bool) == is_bool
+        if not is_kind or (self.attributes and value.keys() != self.attributes.keys()):
             return f"{self.rule}, got {value!r}"
         if self.attributes:
-            return next(
-                filter(
-                    None, (rule._refusal(value[name]) for name, rule in self.attributes.items())
-                ),
-                "",
-            )
-        wrong = [
-            part
-            for part in (value if self.type in ("map", "list") else [value])
-            if not self._takes(part)
-        ]
+            refusals = [rule._refusal(value[name]) for name, rule in self.attributes.items()]
+            return next(filter(None, refusals), "")
+        parts = value if self.type in ("map", "list") else [value]
+        wrong = [part for part in parts if not self._takes(part)]
         return f"{self.rule}, got {wrong[0]!r}" if wrong else ""
 
     def _takes(self, part: Any) -> bool:
-        """Whether it takes a value, a name of a map's or an element of a list's."""
+        """Whether it takes a value, a map's name or a list's element."""
         if self.choices:
             return part in (*self.choices, *self.null_means)
         if self.type in ("number", "bool"):
             return self.type == "bool" or (self.least <= part <= self.most and part % 1 == 0)
-        if not isinstance(part, str) or (
-            self.matches and not re.fullmatch(self.matches, part, re.ASCII)
-        ):
+        if not isinstance(part, str) or len(part) > self.longest:
             return False
-        return len(part) <= self.longest and not (
-            self.never and re.search(self.never, part, re.ASCII)
-        )
+        matches = not self.matches or re.fullmatch(self.matches, part, re.ASCII)
+        return bool(matches and not (self.never and re.search(self.never, part, re.ASCII)))
 
 
 def _read() -> dict[str, Rule]:
@@ -127,7 +112,7 @@ def _read() -> dict[str, Rule]:
 
 RULES: Mapping[str, Rule] = _read()
 
-# What null means for a variable, by experiment.
+# The value that null means for a variable, by experiment.
 DEFAULTS: Mapping[str, Mapping[str, Any]] = json.loads(
     (INFRA / "defaults.json").read_text(encoding="utf-8")
 )

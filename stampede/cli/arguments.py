@@ -1,5 +1,6 @@
-"""Types of values, each of which refuses with the value and the rule, and the options that several
-verbs have, with what they mean. Imports nothing that takes long.
+"""The types of option values, and the options that several verbs share.
+
+A type refuses a value by naming it and the rule. This module imports nothing slow.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ TARGETS = ("local", "aws")
 def checked(
     kind: Callable[[str], Any], rule: str, allowed: Callable[[Any], bool]
 ) -> Callable[[str], Any]:
-    """The type of a value of this kind that is `allowed`; `rule` says which are."""
+    """An argparse type for a value of this kind that is `allowed`; `rule` states the condition."""
 
     def value_of(text: str) -> Any:
         try:
@@ -54,30 +55,24 @@ seconds = checked(float, "a number of seconds above 0", lambda value: 0 < value 
 dollars = checked(
     float, "an amount of US dollars of 0 or more", lambda value: 0 <= value < math.inf
 )
-# Beyond 50 hardly any message would ever be done.
+# Above 50 % hardly any message would ever succeed.
 crash_percent = checked(float, "a percentage of 0 to 50", lambda value: 0 <= value <= 50)
 condition = checked(lambda text: text.partition("=")[::2], "KEY=VALUE", all)
-# What functions take for a cell's name (`functions/common/work_order.py`), but for blanks alone,
-# which nobody could see in a table.
+# Functions accept these names (`functions/common/work_order.py`), and blank ones too, which would
+# be invisible in a table.
 cell = checked(
     str,
     f"text of 1 to {LONGEST_CELL_CHARACTERS} printable characters, not all of them blanks",
     lambda text: text.isprintable() and text.strip() and len(text) <= LONGEST_CELL_CHARACTERS,
 )
-# Of the environment too, which argparse itself doesn't compare with choices.
+# argparse checks no default against `choices`, so STAMPEDE_TARGET needs a type.
 _target = checked(str, "local or aws (or unset STAMPEDE_TARGET)", TARGETS.__contains__)
-
-
-def path(text: str) -> Path:
-    """The type of a path; that of an empty text, such as an unset variable, would be the current
-    folder."""
-    if not text:
-        raise argparse.ArgumentTypeError("must be a path, got ''")
-    return Path(text)
+# An empty text, such as an unset variable, would be the current folder.
+path = checked(lambda text: text and Path(text), "a path", bool)
 
 
 def writable_file(*endings: str) -> Callable[[str], Path]:
-    """The type of a file to write, with one of these endings, in a folder that exists."""
+    """An argparse type for an output file with one of these endings, in an existing folder."""
     return checked(
         Path,
         f"a file that ends in {' or '.join(endings)}, in a folder that exists",
@@ -87,11 +82,11 @@ def writable_file(*endings: str) -> Callable[[str], Path]:
 
 def _option(
     help: str, metavar: str | None = None, kind: Callable[[str], Any] | None = None, **more: Any
-) -> dict:
+) -> dict[str, Any]:
     return {"help": help, "metavar": metavar, "type": kind, **more}
 
 
-# What argparse is told of each option that several verbs have.
+# The keywords of `add_argument` for the options that several verbs share.
 SHARED: dict[str, dict[str, Any]] = {
     "--format": _option(
         "output format on stdout (default: %(default)s)", choices=FORMATS, default="table"
@@ -99,32 +94,28 @@ SHARED: dict[str, dict[str, Any]] = {
     "--results-dir": _option(
         "where runs are stored (default: %(default)s)", "DIR", path, default=RESULTS_DIR
     ),
-    "--run": _option(
-        "a run, by its id or its folder (default: the newest in --results-dir)", "RUN"
-    ),
+    "--run": _option("a run's id or folder (default: the newest in --results-dir)", "RUN"),
     "--order": _option(
-        "set a key of the message; may be repeated (default: the first of the matrix)",
+        "set a key of the message; may be repeated (default: the matrix's first value)",
         "KEY=VALUE",
         action="append",
         default=[],
     ),
     "--payload": _option(
-        "JSON file with the body of every message of your own function, or a list of objects with "
+        "JSON file with the message body for your own function, or with a list of objects with "
         "payload and weight to draw from (default: {})",
         "FILE",
         path,
     ),
     "--deadline-s": _option(
-        "report what is stuck after this time (default: after max_receive_count + 1 visibility "
-        "timeouts and 10 minutes without a change)",
+        "give up after this time (default: after max_receive_count + 1 visibility timeouts and 10 "
+        "minutes without progress)",
         "SECONDS",
         seconds,
     ),
-    "--budget-usd": _option(
-        "the most that the estimate may be (default: no limit)", "USD", dollars
-    ),
+    "--budget-usd": _option("refuse a higher estimate (default: no limit)", "USD", dollars),
 }
-# Those of a plan. Without a value each is None, as --resume refuses each that was given.
+# The options of a plan. Their default is None, because --resume refuses all that are given.
 PLAN: dict[str, dict[str, Any]] = {
     "--set": _option(
         "set or sweep a Terraform variable or a key of the message; may be repeated (default: the "
@@ -133,27 +124,22 @@ PLAN: dict[str, dict[str, Any]] = {
         action="append",
     ),
     "--messages-per-concurrency": _option(
-        "messages, or full batches, for each of N, or for each slice of objects (default: the "
-        "experiment's number)",
+        "messages, or full batches, per function or slice of objects (default: the experiment's)",
         "N",
         positive_int,
     ),
     "--warm-up-per-concurrency": _option(
-        "messages for each of N that are sent first and not counted (default: 0)",
-        "N",
-        whole_number,
+        "messages per function that are sent first and not counted (default: 0)", "N", whole_number
     ),
     "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
     "--rounds": _option(
-        "interleave the cells that share a stack, each in N parts (default: a round for each "
-        "message at concurrency 1, else 5)",
+        "interleave the cells that share a stack, each in N parts (default: a round per message "
+        "at concurrency 1, else 5)",
         "N",
         positive_int,
     ),
     "--seed": _option(
-        "seed of the order of cells and of the model (default: 1)",
-        "N",
-        whole_number,
+        "seed of the order of cells and of the model (default: 1)", "N", whole_number
     ),
     "--start-barrier-s": _option(
         "start all operations at once, this long after the flood (default: no barrier)",
@@ -164,28 +150,39 @@ PLAN: dict[str, dict[str, Any]] = {
 
 
 def add(parser: Any, *names: str, **changes: Any) -> None:
-    """Declare options of SHARED, with `changes` in what argparse is told."""
+    """Declare options of SHARED; `changes` replaces keywords of `add_argument`."""
     for name in names:
         parser.add_argument(name, **{**SHARED[name], **changes})
 
 
+def add_own(parser: Any, name: str, *settings: Any, **more: Any) -> None:
+    """Declare an option that one verb has: its help, metavar, type, and further keywords."""
+    parser.add_argument(name, **_option(*settings, **more))
+
+
+def add_flag(parser: Any, name: str, help: str) -> None:
+    """Declare an option without a value."""
+    parser.add_argument(name, action="store_true", help=help)
+
+
 def add_stack(parser: argparse.ArgumentParser) -> None:
     """Declare the --target of a verb that works on an applied stack."""
-    stacks = (
+    add_own(
+        parser,
+        "--target",
         "the embedded AWS, or the account or AWS_ENDPOINT_URL of this shell (default: "
-        "$STAMPEDE_TARGET, else the only stack that is applied)"
-    )
-    default = os.environ.get("STAMPEDE_TARGET") or None
-    parser.add_argument(
-        "--target", metavar="|".join(TARGETS), type=_target, default=default, help=stacks
+        "$STAMPEDE_TARGET, else the only applied stack)",
+        "|".join(TARGETS),
+        _target,
+        default=os.environ.get("STAMPEDE_TARGET") or None,
     )
 
 
 def add_plan(
     parser: argparse.ArgumentParser, without: str | None = None, targets: Sequence[str] = TARGETS
 ) -> None:
-    """Declare EXPERIMENT, which may be left out where `without` says what that means, --target, one
-    of `targets`, and the options of a plan, all of which `plan_of` reads."""
+    """Declare what `plan_of` reads: EXPERIMENT, --target (one of `targets`), and the options of a
+    plan. `without` says what a missing EXPERIMENT means; if empty, it is required."""
     parser.add_argument(
         "experiment",
         nargs="?" if without else None,
@@ -194,9 +191,7 @@ def add_plan(
         metavar="EXPERIMENT",
         help=", ".join(EXPERIMENTS) + (f" (default: {without})" if without else ""),
     )
-    place = (
-        "aws is the endpoint that AWS_ENDPOINT_URL names, where it is set (default: %(default)s)"
-    )
+    place = "with AWS_ENDPOINT_URL, aws is that endpoint (default: %(default)s)"
     parser.add_argument("--target", choices=targets, default=targets[0], help=place)
     group = parser.add_argument_group("plan")
     for name, settings in PLAN.items():
@@ -204,11 +199,9 @@ def add_plan(
 
 
 def plan_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options of a plan that were given, by their names in `arguments`."""
-    values = {
-        name: vars(arguments)[name] for name in (option[2:].replace("-", "_") for option in PLAN)
-    }
-    return {name: value for name, value in values.items() if value is not None}
+    """The plan options that were given, by their names in `arguments`."""
+    names = [option[2:].replace("-", "_") for option in PLAN]
+    return {name: value for name in names if (value := vars(arguments)[name]) is not None}
 
 
 def plan_of(arguments: argparse.Namespace) -> Plan:
@@ -218,86 +211,89 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     experiment, options = EXPERIMENTS[arguments.experiment], plan_options(arguments)
     settings, rounds = options.pop("set", []), options.pop("rounds", None)
     refuse_twice("--set", settings, "give all its values at once, separated by commas")
-    per_n = {"messages_per_concurrency": experiment.messages_per_concurrency}
-    defaults, url = infra_defaults(os.environ), own_object_url(settings)
-    make = partial(
-        make_plan, experiment, arguments.target, defaults=defaults, **{**per_n, **options}
-    )
+    url = own_object_url(settings)
     if url is not None:
         settings = _with_own_object(experiment, settings, url)
+    make = partial(
+        make_plan,
+        experiment,
+        arguments.target,
+        defaults=infra_defaults(os.environ),
+        **{"messages_per_concurrency": experiment.messages_per_concurrency, **options},
+    )
     plan = make(settings)
     for cell in plan.cells:
-        # An estimate would give another region's prices for one that AWS doesn't have.
+        # For a region that AWS doesn't have, an estimate would use another region's prices.
         if unknown := endpoints.unknown_region(str(cell.values["region"])):
             raise UsageError(f"region: {unknown[0]}", unknown[1])
-    if url is not None:  # with the size that S3 says, in place of the matrix's
+    if url is not None:  # with the object's size in S3 instead of the matrix's
         held = own_object.of_plan(arguments.target, experiment.name, plan.cells)
         plan = make([*settings, f"{experiment.own_object.size}={held.size_mb}"])
-    for cell in plan.cells:
-        count = experiment.messages(cell.values) if experiment.shared_list is not None else None
-        if count is not None and "messages_per_concurrency" in options:
-            takes = f"{cell.name} takes {counted(count, 'message')}, which share one list of keys"
-            raise UsageError(
-                f"--messages-per-concurrency: {takes}",
-                "leave it out, and use --repeats for more runs",
-            )
+    if experiment.shared_list is not None and "messages_per_concurrency" in options:
+        for cell in plan.cells:
+            if (count := experiment.messages(cell.values)) is not None:
+                raise UsageError(
+                    f"--messages-per-concurrency: {cell.name} takes {counted(count, 'message')}, "
+                    "which share one list of keys",
+                    "leave it out, and use --repeats for more runs",
+                )
     return with_rounds(plan, rounds)
 
 
+def _name_of(setting: str) -> str:
+    return setting.partition("=")[0]
+
+
 def own_object_url(settings: Sequence[str] | None) -> str | None:
-    """What --set object=URL names, None without it."""
+    """The URL of --set object=URL, or None."""
     return next(
-        (text.partition("=")[2] for text in settings or () if text.partition("=")[0] == "object"),
-        None,
+        (text.partition("=")[2] for text in settings or () if _name_of(text) == "object"), None
     )
 
 
 def _with_own_object(experiment: Experiment, settings: Sequence[str], url: str) -> list[str]:
-    """The settings with those for which --set object=URL stands in its place. Raises UsageError."""
+    """Replace --set object=URL by the settings that it stands for. Raises UsageError."""
     own = experiment.own_object
     if own is None:
         raise UsageError(
             f"--set object: {experiment.name} takes no object of yours", "leave it out"
         )
     meant = own.settings(url)
-    others = [text for text in settings if text.partition("=")[0] != "object"]
-    for name in (text.partition("=")[0] for text in others):
-        if name in (*meant, own.size):
-            raise UsageError(
-                f"--set {name}: --set object={url} says it already", "leave one of them out"
-            )
+    others = [text for text in settings if _name_of(text) != "object"]
+    if repeated := [name for name in map(_name_of, others) if name in (*meant, own.size)]:
+        raise UsageError(
+            f"--set {repeated[0]}: --set object={url} says it already", "leave one of them out"
+        )
     return [*others, *(f"{name}={json.dumps(value)}" for name, value in meant.items())]
 
 
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
-    """The open keys of the messages that are sent by hand: as --order has them, else the first of
+    """The open keys of messages that are sent by hand, as set by --order, else the first values of
     the experiment's matrix. Raises UsageError."""
     experiment = target.experiment
     matrix, axes = experiment.matrices[target.option], experiment.order_axes
     usual = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
     chosen = {name: value for name, value in usual.items() if name in axes}
     refuse_twice("--order", settings, "a flood has one value")
+    no_key = f"the messages of {experiment.name} have no key"
     for text in settings:
-        name, listed = split_setting(
-            "--order", text, axes, f"the messages of {experiment.name} have no key"
-        )
+        name, listed = split_setting("--order", text, axes, no_key)
         choices = setting_values("--order", name, listed, axes[name])
         if len(choices) != 1:
             raise UsageError(
-                f"--order {name}: a flood has one value, got {listed!r}; start a flood for each "
-                "value"
+                f"--order {name}: a flood has one value, got {listed!r}", "start a flood for each"
             )
         [chosen[name]] = choices
     applied = {name: value for name, value in target.outputs.items() if name not in axes}
-    others = rest(experiment, target.option, {**applied, **chosen})
-    return {name: value for name, value in {**chosen, **others}.items() if name in axes}
+    chosen |= rest(experiment, target.option, {**applied, **chosen})
+    return {name: value for name, value in chosen.items() if name in axes}
 
 
 def payloads_of(
     experiment: Experiment, file: Path | None, cells: Iterable[Cell]
 ) -> Payloads | None:
-    """The payloads of --payload, of which each cell's batches must be events; None without one.
-    Raises UsageError."""
+    """The payloads of --payload, or None. Raises UsageError, also where a cell's batch of them is
+    too large for an event."""
     if file is not None and not experiment.takes_payload:
         raise UsageError(f"--payload: {experiment.name} makes its messages itself; leave it out")
     payloads = None if file is None else Payloads.of_file(file)
@@ -306,8 +302,8 @@ def payloads_of(
 
 
 def find_run(results_dir: Path, run: str | None, option: str = "--run") -> RunFolder:
-    """The run that is named by its id or by the path of its folder; without a name the newest one
-    that sent messages. Raises UsageError, which names `option`, where there is none."""
+    """The run with this id or folder, by default the newest that sent messages. Raises UsageError,
+    which names `option`, where there is none."""
     folder = Path(run or "")
     is_id = len(folder.parts) == 1 and (results_dir / folder).is_dir()
     if run and not is_id and folder.is_dir():

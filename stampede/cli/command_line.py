@@ -1,7 +1,7 @@
-"""The `stampede` command line: one verb a module of `stampede.cli.verbs`; data on stdout, progress
-on stderr.
+"""The `stampede` command line. Each module of `stampede.cli.verbs` is a verb; data goes to stdout,
+progress to stderr.
 
-`--help` and wrong options are answered at once: what does a verb's work is imported when it runs.
+`--help` and wrong options are answered at once: a verb imports what is slow only when it runs.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from experiments import EXPERIMENTS
+from stampede.cli.arguments import add_flag
 from stampede.errors import FixableError, one_line
 from stampede.full_disk import FULL, is_full, way_out
 from stampede.interruption import signals
@@ -40,22 +41,21 @@ VERBS = (
     "emulator",
 )
 EXIT_RUN, EXIT_USAGE = 1, 2
-# Nobody reads stdout any more: the status of a program that SIGPIPE ends, such as grep, which
-# shells know. The signal itself would end a sweep before its stack is taken down.
+# The reader of stdout has left. SIGPIPE ends other programs, such as grep, with this status; the
+# signal itself would end a sweep before its stack is destroyed.
 EXIT_PIPE = 128 + signal.SIGPIPE
-# A path that can't be what it is used for.
+# Errors of a path that can't be used.
 _WRONG_PATH = (errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG)
 
 
 class _Parser(argparse.ArgumentParser):
-    """Texts as they are written; errors as one line with the command whose help lists what there
-    is."""
+    """Keeps the line breaks of help texts. An error is one line that names the command for help."""
 
     def __init__(self, **settings: object) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
 
     def parse_known_args(self, *given: Any) -> tuple[argparse.Namespace, list[str]]:
-        """What nothing takes is refused by the parser of its verb."""
+        """Refuse unknown arguments in the verb's parser, whose help lists the options."""
         parsed, unknown = super().parse_known_args(*given)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -66,14 +66,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one verb; returns the exit status: 0 done, 1 it failed, 2 it could not start, 128 and the
-    number of the signal that interrupted it (130: Ctrl-C), 141 where the reader of stdout has
-    left."""
+    """Run one verb. Returns the exit status: 0 done, 1 failed, 2 could not start, 128 plus the
+    number of the signal that interrupted it (130: Ctrl-C), 141 where the reader of stdout left."""
     try:
         try:
             return _run(build_parser().parse_args(arguments))
         finally:
-            # after --help too; the interpreter's own flush at exit would print an error
+            # Also after --help: the interpreter's own flush at exit would print an error.
             sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -110,11 +109,9 @@ def build_parser() -> argparse.ArgumentParser:
         description=inspect.getdoc(build_parser),
         epilog=epilog,
     )
-    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    add_flag(parser, "--version", "show the version and exit")
     parser.set_defaults(print_help=parser.print_help)
-    verbs = parser.add_subparsers(
-        prog="stampede", title="verbs", dest="verb", metavar="VERB", parser_class=_Parser
-    )
+    verbs = parser.add_subparsers(prog="stampede", title="verbs", dest="verb", metavar="VERB")
     for verb in VERBS:
         module = importlib.import_module(f"stampede.cli.verbs.{verb}")
         summary = module.__doc__.partition(".\n")[0]
@@ -122,11 +119,8 @@ def build_parser() -> argparse.ArgumentParser:
             verb, help=f"{summary[0].lower()}{summary[1:]}", description=module.__doc__
         )
         module.add_arguments(own)
-        details = (
-            "print details too, such as Terraform's commands (default: only what happens to each "
-            "cell)"
-        )
-        own.add_argument("-v", "--verbose", action="store_true", help=details)
+        verbose = "print details such as Terraform's commands (default: only each cell's steps)"
+        own.add_argument("-v", "--verbose", action="store_true", help=verbose)
     return parser
 
 
@@ -138,8 +132,7 @@ def _run(parsed: argparse.Namespace) -> int:
         parsed.print_help(sys.stderr)
         return EXIT_USAGE
     show_details(parsed.verbose)
-    # Where HOME can't be written it uses a temporary folder by itself, and would print two lines
-    # about that.
+    # Silences two lines about a temporary folder, which it uses where HOME can't be written.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         return importlib.import_module(f"stampede.cli.verbs.{parsed.verb}").run(parsed)
@@ -153,40 +146,35 @@ def _run(parsed: argparse.Namespace) -> int:
 
 
 def _explained(error: BaseException, parsed: argparse.Namespace) -> tuple[str, int]:
-    """What ended a verb, as the rest of one line after the program's name, and the exit status.
-    Raises `error` where it is a fault of ours."""
-    # Imported only now: botocore takes a tenth of a second, and is there already where it raised
-    # the error.
+    """The message that follows the program's name, and the exit status. Raises `error` again if it
+    is a bug of Stampede's."""
+    # Slow to import, and already imported where botocore raised the error.
     from botocore.exceptions import BotoCoreError, ClientError
     from botocore.parsers import ResponseParserError
 
     text = one_line(error)
-    if isinstance(error, KeyboardInterrupt) or text == "Query interrupted":  # as DuckDB has it
+    if isinstance(error, KeyboardInterrupt) or text == "Query interrupted":  # DuckDB's words
         return f" {parsed.verb}: {signals.words}", signals.exit_status
     if isinstance(error, FixableError):
         return f": {text}", error.exit_status
     if isinstance(error, ResponseParserError):
-        return (
-            ": the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL",
-            EXIT_RUN,
-        )
-    if "refreshed credentials are still expired" in text:  # of botocore, as a RuntimeError
+        text = "the answer isn't from AWS or a compatible service; check AWS_ENDPOINT_URL"
+        return f": {text}", EXIT_RUN
+    if "refreshed credentials are still expired" in text:  # botocore's words, in a RuntimeError
         return ": the AWS credentials have expired; renew them, e.g. `aws sso login`", EXIT_RUN
     if isinstance(error, ClientError | BotoCoreError):
         return f": {text}", EXIT_RUN
     if isinstance(error, OSError) and (where := _place(error, vars(parsed).get("results_dir"))):
+        why = error.strerror or text
         if error.errno in _WRONG_PATH:
-            return (
-                f": can't use {where} ({error.strerror}); move what is there, or use another path",
-                EXIT_USAGE,
-            )
-        return f": can't write to {where} ({error.strerror or text}); {way_out(error)}", EXIT_RUN
+            return f": can't use {where} ({why}); move it, or use another path", EXIT_USAGE
+        return f": can't write to {where} ({why}); {way_out(error)}", EXIT_RUN
     raise error
 
 
 def _place(error: OSError, results_dir: Path | None) -> str:
-    """The file or folder that an error is about: one that it names, else those that are full, or
-    may be; empty where it is about none."""
+    """The file or folder of an error: the one that it names, else the folders that are or may be
+    full; empty where there is none."""
     from stampede.emulator.stack import STATE_DIR
 
     folders = [folder for folder in (results_dir, STATE_DIR) if folder]

@@ -1,6 +1,6 @@
-"""The verbs, one a file: its docstring is the help, `add_arguments` declares the options, and `run`
-does the work.
+"""The verbs, one per file. The docstring is the help text, `add_arguments` declares the options,
+and `run` does the work.
 
-What takes long to import, such as boto3 or duckdb, is imported in the functions that need it:
+Slow modules, such as boto3 or duckdb, are imported in the functions that need them, so that
 `--help` answers at once.
 """

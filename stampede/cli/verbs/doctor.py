@@ -1,6 +1,6 @@
 """Check whether a sweep can run, and what it costs; changes nothing.
 
-What is wrong has a line each, with the fix, and what is right one line. The
+Each problem has a line with its fix; one line lists the checks that passed. The
 exit status is 1 if there is a problem.
 
 examples:
@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from experiments import EXPERIMENTS
@@ -27,13 +26,12 @@ from stampede.phrases import counted, quantity
 from stampede.planning.plan import Plan
 from stampede.program import as_typed
 from stampede.progress import doing, say
-from stampede.runs.folder import RESULTS_DIR
+from stampede.tables import print_rows
 
 if TYPE_CHECKING:
     from stampede.planning.cost import Estimate
     from stampede.planning.predicting import Given
 
-# How a status is marked.
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
 
 
@@ -46,14 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the estimate and the checks on stdout; status 1 if there is a problem."""
     from stampede.planning import checks
-    from stampede.tables import print_rows
 
     plan = plan_of(arguments)
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
         findings = checks.run(plan, estimated=estimated, results_dir=arguments.results_dir)
         findings.append(checks.budget(estimated, arguments.budget_usd))
-    rows = [finding.as_row() for finding in findings]
+    rows = [asdict(finding) for finding in findings]
     if arguments.format == "json":
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
     elif arguments.format == "csv":
@@ -65,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def estimate(plan: Plan, given: Given | None = None) -> Estimate:
-    """Cost and duration of `plan`, where it would run."""
+    """Cost and duration of `plan` on its target."""
     from stampede.planning import cost
     from stampede.planning.predicting import NOTHING
     from stampede.stacks import target as targets
@@ -73,23 +70,10 @@ def estimate(plan: Plan, given: Given | None = None) -> Estimate:
     return cost.estimate(plan, targets.place(plan.target)["target"], given or NOTHING)
 
 
-def refuse_if_impossible(
-    plan: Plan, estimated: Estimate | None = None, results_dir: Path = RESULTS_DIR
-) -> None:
-    """Raise UsageError, one line, where a check finds that the sweep can't work, and say what it
-    warns of; asks AWS for a target of "aws", or the endpoint in its stead."""
-    from stampede.planning import checks
-
-    refuse(checks.run(plan, checks.BEFORE_A_SWEEP, estimated, results_dir=results_dir), plan)
-
-
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
-    """Raise UsageError, one line, where a finding is a problem; else say what a sweep says itself
-    of the warnings: those about what it measures, and not about where."""
-    refuse_problems(
-        findings,
-        f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options",
-    )
+    """Raise UsageError for a problem; else print the warnings about what a sweep measures."""
+    doctor = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
+    refuse_problems(findings, doctor)
     for finding in findings:
         if finding.status == WARNING and finding.check in ("floods", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
@@ -97,24 +81,24 @@ def refuse(findings: Sequence[Finding], plan: Plan) -> None:
 
 def _print_estimate(estimated: Estimate) -> None:
     from stampede import terminal
-    from stampede.tables import print_rows
 
-    rows = []
-    for item in estimated.items:
-        row = {
+    rows = [
+        {
             "service": item.service,
             "what": item.what,
             "quantity": quantity(item.quantity),
             "unit": item.unit,
+            "USD per unit": "unknown" if item.usd is None else item.usd_per_unit,
+            "USD": "unknown" if item.usd is None else item.usd,
         }
-        usd = {"USD per unit": item.usd_per_unit, "USD": item.usd}
-        rows.append({**row, **(usd if item.usd is not None else dict.fromkeys(usd, "unknown"))})
+        for item in estimated.items
+    ]
     print_rows(rows, "table")
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 
 def print_checks(findings: Sequence[Finding]) -> None:
-    """What is right in a line, what isn't in a line each, and how much that is."""
+    """Print the passed checks in one line, the others in a line each, and the count of those."""
     from rich.text import Text
 
     from stampede import terminal
@@ -124,14 +108,13 @@ def print_checks(findings: Sequence[Finding]) -> None:
         for finding in findings
         if finding.status == OK
     }
+    lines = {OK: [", ".join(sorted(passed))] if passed else [], WARNING: [], PROBLEM: []}
+    for finding in findings:
+        if finding.status != OK:
+            lines[finding.status].append(f"{finding.check}: {finding.sentence}")
     for status, (mark, style) in MARKS.items():
-        lines = [
-            f"{finding.check}: {finding.sentence}"
-            for finding in findings
-            if finding.status == status
-        ]
-        for line in [", ".join(sorted(passed))] if status == OK and passed else lines:
+        for line in lines[status]:
             terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))
-    counts = Counter(finding.status for finding in findings)
-    words = [counted(counts[status], status) for status in (PROBLEM, WARNING) if counts[status]]
-    terminal.show(Text(", ".join(words) or f"all {len(findings)} checks passed", style="bold"))
+    counts = [counted(len(lines[status]), status) for status in (PROBLEM, WARNING) if lines[status]]
+    words = ", ".join(counts) or f"all {len(findings)} checks passed"
+    terminal.show(Text(words, style="bold"))

@@ -2,8 +2,8 @@
 
 For every cell, sent = succeeded + failed + dead-lettered + unanswered (a
 function took the message and wrote no record). Stores the records, and prints
-an account of each cell: the stored one where the run's stack is gone. The exit
-status is 1 if a message is unaccounted for, or if half of a cell's objects
+an account of each cell; if the run's stack is gone, the stored account. The
+exit status is 1 if a message is unaccounted for, or if half of a cell's objects
 failed.
 
 examples:
@@ -21,11 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stampede.cli.arguments import add, add_stack, find_run
+from stampede.cli.arguments import add, add_flag, add_stack, find_run
 from stampede.errors import RunError, UsageError
 from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs.folder import RunFolder
+from stampede.tables import print_rows
 
 if TYPE_CHECKING:
     from stampede.runs.account import CellAccount
@@ -39,12 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     redelivery = (
         "wait until SQS redelivers messages without a record (default: count them as unanswered)"
     )
-    parser.add_argument("--wait-for-redelivery", action="store_true", help=redelivery)
+    add_flag(parser, "--wait-for-redelivery", redelivery)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Wait, store records, print one account a cell on stdout; exit status 1 if a message is
-    unaccounted for. Where the run's stack is gone, the account that is stored is printed."""
+    """Wait, store records, and print one account per cell on stdout, or the stored accounts where
+    the run's stack is gone. Raises RunError if a message is unaccounted for."""
     from loader.drain import drain
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
@@ -60,31 +61,32 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.run is not None and (why := _why_gone(target, folder)):
             return _print_stored(folder, arguments.format, why)
         folder.refuse_unwritable()
-        waits, again = arguments.wait_for_redelivery, f"`stampede drain --run {folder.as_argument}"
+        again = f"`stampede drain --run {folder.as_argument}"
         try:
             drained = drain(
-                target, folder, deadline_s=arguments.deadline_s, waits_for_redelivery=waits
+                target,
+                folder,
+                deadline_s=arguments.deadline_s,
+                waits_for_redelivery=arguments.wait_for_redelivery,
             )
         except (KeyboardInterrupt, OSError) as error:
             error.add_note(f"the messages in the queue are still being processed; {again}` resumes")
             raise
     if drained.ended_early:
-        during = "they run again when SQS redelivers them, also during a later flood"
-        say(f"{during}: {again} --wait-for-redelivery` waits for them")
+        during = "SQS redelivers the unanswered messages, maybe during a later flood"
+        say(f"{during}: {again} --wait-for-redelivery` waits for that")
     _print(drained.accounts, folder, arguments.format)
     drained.check()
     return 0
 
 
 def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
-    """Name the query that shows why messages were given up, where any was."""
+    """Name the query that shows why messages never succeeded, if there are any."""
     if lost := sum(
         account.failed + account.dead_lettered + account.unanswered for account in accounts
     ):
-        say(
-            f"{counted(lost, 'message')} never succeeded: `stampede query errors --run "
-            f"{folder.as_argument}` shows why"
-        )
+        errors = f"`stampede query errors --run {folder.as_argument}` shows why"
+        say(f"{counted(lost, 'message')} never succeeded: {errors}")
 
 
 def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolder:
@@ -93,20 +95,18 @@ def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolde
 
     for folder in RunFolder.all_with(results_dir, "sent.jsonl"):
         if is_at(folder.read_json("run.json", {}), target.place) and not _why_gone(target, folder):
-            say(
-                f"run {folder.name}: the "
-                f"newest{' of the applied stack' if folder.name != newest.name else ''}"
-            )
+            of_stack = "" if folder.name == newest.name else " of the applied stack"
+            say(f"run {folder.name}: the newest{of_stack}")
             return folder
     raise UsageError(
-        f"--run: the newest run {newest.name} isn't the applied stack's "
-        f"({_why_gone(target, newest)}), which has none",
+        f"--run: the applied stack has no run; the newest is {newest.name} "
+        f"({_why_gone(target, newest)})",
         f"use `stampede flood` first, or --run {newest.name} for the stored account",
     )
 
 
 def _why_gone(target: Target, folder: RunFolder) -> str:
-    """Why the applied stack isn't that of a run; empty where it is. Raises UsageError for a run of
+    """Why the applied stack isn't that of a run; empty if it is. Raises UsageError for a run of
     another place."""
     from loader.later_stack import is_later
     from stampede.stacks.place import is_of, refuse_another, stack_words
@@ -122,9 +122,8 @@ def _why_gone(target: Target, folder: RunFolder) -> str:
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:
-    """Print the account of what is stored, and say so. Raises UsageError where no account is
-    stored, and RunError where a message is unaccounted for, or lines that were accounted for are
-    lost."""
+    """Print the stored account, and say so. Raises UsageError where no account is stored, and
+    RunError where a message is unaccounted for, or lines of the account are lost."""
     from stampede.insights.unrecorded import with_unrecorded
     from stampede.runs.account import check, lost_lines, stored_accounts
 
@@ -132,25 +131,18 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
     drained = folder.read_json("accounting.json", None)
     if drained is None:
         raise UsageError(
-            f"--run: {gone}, and {folder.path} has no accounting.json: it was never drained, or "
-            "the file was removed",
-            f"restore it, or `stampede report {shlex.quote(str(folder.path))}` counts the other "
-            "files",
+            f"--run: {gone}, and {folder.path} has no accounting.json",
+            f"restore it, or use `stampede report {shlex.quote(str(folder.path))}`",
         )
     accounts = with_unrecorded(stored_accounts(folder), folder.path)
     lost = lost_lines(folder, accounts)
-    say(
-        f"{gone}; this is "
-        f"{'what its files still add up to' if lost else 'the account stored with the run'}"
-    )
-    # The cells that were sent since the run was last drained aren't in the file of its accounts.
+    say(f"{gone}; this is the account of {'the files that are left' if lost else 'its last drain'}")
+    # Cells that were sent after the last drain have no account.
     if missing := {account.cell for account in accounts if account.sent} - {
         row.get("cell") for row in drained
     }:
-        say(
-            f"never drained: {', '.join(sorted(missing))}; their log lines are gone with the stack",
-            style="yellow",
-        )
+        cells = ", ".join(sorted(missing))
+        say(f"never drained: {cells}; their log lines are gone with the stack", style="yellow")
     _print(accounts, folder, form)
     if lost:
         raise RunError(lost)
@@ -159,8 +151,6 @@ def _print_stored(folder: RunFolder, form: str, why: str) -> int:
 
 
 def _print(accounts: Sequence[CellAccount], folder: RunFolder, form: str) -> None:
-    from stampede.tables import print_rows
-
-    # A table has no room for two accounts; the sentence of each cell has both.
+    # A table has no room for a second account, of objects; the line of each cell has both.
     print_rows([account.as_row(objects=form != "table") for account in accounts], form)
     say_why_failed(accounts, folder)

@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments import EXPERIMENTS
+from stampede.cli.arguments import add_flag, add_own
 from stampede.errors import FixableError, UsageError, refuse_problems
 from stampede.planning.settings import (
     absolute_path,
@@ -40,15 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=actions, metavar="|".join(actions), help="what to do with it"
     )
-    apply = "with start: apply the local copy of infra/ too (default: start only)"
-    parser.add_argument("--apply", action="store_true", help=apply)
-    settings = (
-        "with --apply: set a Terraform variable; may be repeated (default: the experiment's local "
-        "values)"
-    )
-    parser.add_argument(
-        "--set", metavar="VARIABLE=VALUE", action="append", default=[], help=settings
-    )
+    add_flag(parser, "--apply", "with start: apply the local copy of infra/ (default: start only)")
+    settings = "with --apply: set a Terraform variable; may be repeated (default: local values)"
+    add_own(parser, "--set", settings, "VARIABLE=VALUE", action="append", default=[])
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,45 +58,38 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def local_variables(settings: Sequence[str]) -> dict[str, Any]:
-    """What is applied: as the experiment fixes it for a small machine, but for what --set says.
-    Raises UsageError for what infra/ would refuse once the embedded AWS runs."""
+    """The variables to apply: the experiment's fixed values for a small machine, replaced by those
+    of --set. Raises UsageError for what infra/ would refuse only once the embedded AWS runs."""
     refuse_twice("--set", settings, "give it once")
     texts = {text.partition("=")[0]: text for text in settings}
     name = texts.pop("experiment", "").partition("=")[2] or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
-        raise UsageError(
-            f"--set experiment: there is no experiment {name!r}; use {', '.join(EXPERIMENTS)}"
-        )
+        there_are = f"use {', '.join(EXPERIMENTS)}"
+        raise UsageError(f"--set experiment: there is no experiment {name!r}", there_are)
     experiment = EXPERIMENTS[name]
     fixed = experiment.matrices["local"].fixed
-    values = {
-        variable: value
-        for variable, value in fixed.items()
-        if variable not in experiment.order_axes
-    }
+    values = {name: fixed[name] for name in fixed if name not in experiment.order_axes}
     for variable, text in texts.items():
         _, choices = parse_setting(text, experiment)
         if len(choices) > 1:
             raise UsageError(
-                f"--set {variable}: a stack has one value of each variable, got {len(choices)}; "
-                "give one"
+                f"--set {variable}: a stack has one value, got {len(choices)}; give one"
             )
-        values[variable] = (
-            str(absolute_path(choices[0])) if variable in path_variables() else choices[0]
-        )
+        is_path = variable in path_variables()
+        values[variable] = str(absolute_path(choices[0])) if is_path else choices[0]
     refuse_broken_rules(values)
     return {"experiment": name} | values
 
 
 def _start(variables: dict[str, Any] | None) -> int:
-    """Start it, and apply the local copy of infra/ with these variables where there are any."""
+    """Start the emulator, and apply the local copy of infra/ with these variables, if any."""
     from stampede.emulator import ministack, stack
     from stampede.planning.checks import machine
     from stampede.stacks import embedded, stack_lock
 
     if variables:
         refuse_problems([machine.terraform()])
-    # a run that is under way must not lose its stack
+    # A run in progress must not lose its stack.
     with stack_lock.holding("local", "emulator start"):
         emulator = embedded.start()
         if variables:
@@ -116,7 +104,7 @@ def _start(variables: dict[str, Any] | None) -> int:
             stack_lock.disown("local")
     print(emulator.endpoint_url)
     exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
-    say(f"for boto3 and the aws CLI, its endpoint and its key in this shell: . {exports}")
+    say(f"to use it in this shell with boto3 and the aws CLI: . {exports}")
     deploy = "`stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)"
     measure = "`stampede dataset`, `stampede flood`, `stampede drain`"
     say(f"next: {measure if stack.applied_resources() else deploy}")
@@ -128,15 +116,12 @@ def _stop() -> int:
     from stampede.stacks import stack_lock
 
     with stack_lock.holding("local", "emulator stop"):
-        hosts.stop(stack.STATE_DIR)  # while there is a queue to hand their messages back to
+        hosts.stop(stack.STATE_DIR)  # first: they hand their messages back to the queue
         stopped = ministack.stop(stack.STATE_DIR)
         stack.forget_state()
         stack_lock.disown("local")
-    say(
-        "stopped the embedded AWS; everything in it is deleted"
-        if stopped
-        else "the embedded AWS isn't running"
-    )
+    deleted = "stopped the embedded AWS; everything in it is deleted"
+    say(deleted if stopped else "the embedded AWS isn't running")
     return 0
 
 
@@ -148,9 +133,7 @@ def _status() -> int:
         say("the embedded AWS isn't running; `stampede emulator start` starts it")
         return 1
     answers = emulator.answers()
-    say(
-        f"process {emulator.pid} {'answers' if answers else 'does not answer'}; its log: "
-        f"{emulator.log_file}"
-    )
+    state = "answers" if answers else "does not answer"
+    say(f"process {emulator.pid} {state}; its log: {emulator.log_file}")
     print(emulator.endpoint_url)
     return 0 if answers else 1

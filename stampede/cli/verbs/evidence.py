@@ -1,8 +1,8 @@
 """Print what a run on AWS showed of Stampede's assumptions.
 
-Each assumption was held, contradicted, or not met. The rows are those of
-evidence.json in the folder of the run, which holds no account number, no name
-and no key: docs/evidence.md says how to send it in.
+Each assumption was held, contradicted, or not met. The rows come from the
+run's evidence.json, which holds no account number, no name and no key:
+docs/evidence.md says how to send it in.
 
 examples:
   stampede evidence RUN_ID
@@ -17,6 +17,7 @@ import argparse
 
 from stampede.cli.arguments import add, find_run
 from stampede.errors import UsageError
+from stampede.tables import print_rows
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a row a check, of several runs one after the other. Raises UsageError for a run without
-    any."""
+    """Print a row for each check, run by run. Raises UsageError for a run without checks."""
     from stampede.runs import evidence
-    from stampede.tables import print_rows
 
     rows = []
     for name in arguments.runs:
@@ -37,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         stored = folder.read_json(evidence.FILE, {})
         if "checks" not in stored:
             lacking = f"RUN: run {folder.name} has no checks in an {evidence.FILE}"
-            raise UsageError(lacking, "sweeps and drains with --target aws write them at their end")
+            raise UsageError(lacking, "sweeps and drains with --target aws write them")
         of_run = {"run": folder.name} if len(arguments.runs) > 1 else {}
         rows += [of_run | row for row in evidence.rows(stored)]
     print_rows(rows, arguments.format)

@@ -1,8 +1,8 @@
 """Send the messages of one cell to the queue.
 
-So N functions run at once. Where the messages share a list of keys, one message
-goes first, is waited for, and prepares the destination. Where they are queries,
-Athena runs them one after the other.
+Then N functions run at once. If the messages share a list of keys, a first
+message prepares the destination, and the others follow when it is done. If they
+are queries, Athena runs them one after the other.
 
 examples:
   stampede flood
@@ -20,13 +20,23 @@ from typing import TYPE_CHECKING, Any
 from loader.payloads import DEFAULT, Payloads
 from loader.sqs.outcome import Outcome
 from stampede.cell import FORMAT, Cell
-from stampede.cli.arguments import add, add_stack, cell, order_of, payloads_of, positive_int
+from stampede.cli.arguments import (
+    add,
+    add_flag,
+    add_own,
+    add_stack,
+    cell,
+    order_of,
+    payloads_of,
+    positive_int,
+)
 from stampede.errors import UsageError
 from stampede.phrases import counted
 from stampede.planning.settings import cell_name
 from stampede.progress import say
 from stampede.runs.description import is_flood_by_hand
 from stampede.runs.folder import RunFolder, checked_run_id
+from stampede.tables import print_rows
 from stampede.variable_rules import RULES
 
 if TYPE_CHECKING:
@@ -39,53 +49,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
     count = "how many messages to send (default: the experiment's number x N x batch_size)"
-    parser.add_argument("--messages", metavar="N", type=positive_int, help=count)
-    add(
-        parser,
-        "--run",
-        metavar="RUN_ID",
-        help="add to this run, or give a new run this id (default: a new run)",
-    )
-    name = "name of the cell (default: the stack's settings)"
-    parser.add_argument("--cell", metavar="NAME", type=cell, help=name)
-    dry_run = "print a message and their count, and send nothing (default: send)"
-    parser.add_argument("--dry-run", action="store_true", help=dry_run)
+    add_own(parser, "--messages", count, "N", positive_int)
+    run = "add to this run, or give a new run this id (default: a new run)"
+    add(parser, "--run", metavar="RUN_ID", help=run)
+    add_own(parser, "--cell", "name of the cell (default: the stack's settings)", "NAME", cell)
+    add_flag(parser, "--dry-run", "print one message and the count; send nothing (default: send)")
     add(parser, "--order", "--payload", "--results-dir", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Send the messages; prints sent, failed and the run's id on stdout. Raises RunError if any was
-    not accepted."""
+    """Send the messages; prints the run's id and how many were sent and failed on stdout. Raises
+    RunError if any was not accepted."""
     from loader.cell_load import CellLoad
     from loader.dataset import stored_objects
     from loader.flood import check
     from loader.manifest import check_manifest
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
-    from stampede.tables import print_rows
 
     target = targets.resolve(arguments.target)
-    in_order = order_of(target, arguments.order)
+    experiment, in_order = target.experiment, order_of(target, arguments.order)
     cell = _cell(target, in_order, arguments.cell)
     objects = stored_objects(target)
     load = CellLoad.of(target, in_order, objects)
-    count = (
-        arguments.messages
-        or load.count
-        or cell.n * cell.batch_size * target.experiment.messages_per_concurrency
-    )
-    if target.experiment.shared_list is not None and count != load.count:
-        takes = (
-            f"the applied {target['experiment']} takes {counted(load.count, 'message')}, which "
-            "share one list of keys"
+    usual = load.count or cell.n * cell.batch_size * experiment.messages_per_concurrency
+    count = arguments.messages or usual
+    if experiment.shared_list is not None and count != load.count:
+        raise UsageError(
+            f"--messages: the applied {experiment.name} takes {counted(load.count, 'message')}, "
+            f"which share one list of keys, got {count}",
+            "leave it out",
         )
-        raise UsageError(f"--messages: {takes}, got {count}; leave it out")
-    payloads = payloads_of(target.experiment, arguments.payload, [cell])
+    payloads = payloads_of(experiment, arguments.payload, [cell])
     check_manifest(target)
     if arguments.run is not None:
-        _refuse_run_of_another(
-            target, RunFolder(arguments.results_dir / checked_run_id(arguments.run))
-        )
+        folder = RunFolder(arguments.results_dir / checked_run_id(arguments.run))
+        _refuse_run_of_another(target, folder)
     if arguments.dry_run:
         _print_dry_run(target, cell.name, load, count, payloads)
         return 0
@@ -105,51 +104,44 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell:
-    """The cell of a flood by hand, as the applied stack and the work orders have it."""
-    axes = target.experiment.axes
+    """The cell of a flood by hand, from the applied stack and the keys of its messages."""
+    axes, outputs = target.experiment.axes, target.outputs
     applied = [axis.variable for axis in axes if not (axis.is_variant or axis.in_order)]
-    values = {
-        variable: target.outputs[variable] for variable in RULES if variable in target.outputs
-    }
+    values = {variable: outputs[variable] for variable in RULES if variable in outputs}
     name = name or cell_name({variable: target[variable] for variable in applied} | in_order)
     return Cell(name, {**values, **in_order}, tuple(axes))
 
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
-    """Raise UsageError where the run that is added to was sent to another stack: drain could not
-    account for both."""
+    """Raise UsageError where the run belongs to another stack: drain couldn't account for both."""
     from stampede.stacks.place import is_of, refuse_another, stack_words
 
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
-    if stored.get("format", FORMAT) != FORMAT or not is_flood_by_hand(stored):
-        other = (
-            "is a sweep, which has its own cells, or of another version (format "
-            f"{stored.get('format')})"
-        )
-        raise UsageError(f"--run: {folder.name} {other}", "leave --run out")
-    if not is_of(target.outputs, stored):
+    form, wrong = stored.get("format", FORMAT), ""
+    if form != FORMAT or not is_flood_by_hand(stored):
+        wrong = f"is a sweep, which has its own cells, or of another version (format {form})"
+    elif not is_of(target.outputs, stored):
         applied, other = stack_words(target.outputs, stored)
-        another = f"--run: {folder.name} is a run of {other}, but the applied stack is {applied}"
-        raise UsageError(another, "leave --run out")
+        wrong = f"is a run of {other}, but the applied stack is {applied}"
+    if wrong:
+        raise UsageError(f"--run: {folder.name} {wrong}", "leave --run out")
 
 
 def _refuse_beside_others(target: Target) -> None:
-    """Raise UsageError while messages are in the queue or at work, of whatever run: the preparation
-    would take from under them what they do."""
+    """Raise UsageError while any message is queued or in progress: the preparation would delete
+    the objects that it writes."""
     from loader.collecting import message_counts
     from stampede.stacks.target import explained
 
     with explained("reading the queue", target):
         waiting = sum(message_counts(target.client("sqs"), target["queue_url"]))
     if waiting:
-        messages = counted(
-            waiting, "message of an earlier flood is", "messages of an earlier flood are"
-        )
         raise UsageError(
-            f"{target['experiment']}: {messages} in the queue or in progress, and this flood first "
-            "empties the place that they copy to; wait for them with `stampede drain`"
+            f"{target['experiment']}: {counted(waiting, 'earlier message')} in the queue or in "
+            "progress, and this flood first empties the destination",
+            "wait for them with `stampede drain`",
         )
 
 
@@ -160,16 +152,15 @@ def _describe(
     payloads: Payloads | None,
     objects: Sequence[DataObject],
 ) -> bool:
-    """Write down what is going to be sent; returns whether the cell is new to the run. Raises
-    UsageError where the run has sent other payloads: numbers of payloads in its records would mean
-    both."""
+    """Write down what will be sent; returns whether the cell is new to the run. Raises UsageError
+    where the run has sent other payloads: a payload's number in a record would be ambiguous."""
     from stampede.runs.description import RunDescription
 
     if payloads is not None:
         if folder.read_json("run.json", {}) and Payloads.of_run(folder).text != payloads.text:
             raise UsageError(
-                f"--payload: run {folder.run_id} sends another payload; leave it out, or start a "
-                "new run"
+                f"--payload: run {folder.run_id} sends another payload",
+                "leave it out, or start a new run",
             )
         payloads.store(folder)
     description = RunDescription(folder, target["experiment"], target.place)
@@ -183,9 +174,9 @@ def _describe(
 def _send(
     target: Target, folder: RunFolder, cell: str, load: CellLoad, count: int, is_new: bool
 ) -> Outcome:
-    """Prepare the cell where it needs that, and send its messages, or have Athena run its queries.
-    With what cuts it off it notes what goes on. Of a cell that isn't new, what an earlier flood
-    sent last may not be written down."""
+    """Prepare the cell if necessary, and send its messages, or have Athena run its queries. If the
+    cell isn't new, an earlier flood may have sent messages that it never wrote down. An
+    interruption gets a note with the command that waits for the messages."""
     from loader.cell_load import prepare
     from loader.executions import carry_out
     from loader.flood import flood
@@ -195,9 +186,8 @@ def _send(
         prepared = prepare(target, folder, cell, load, knows_all_sent=is_new)
         if load.execution is not None:
             return carry_out(target, folder, cell, count, load.execution, **common)
-        return flood(
-            target, folder, cell, count, **common, knows_all_sent=is_new or prepared is not None
-        )
+        knows_all_sent = is_new or prepared is not None
+        return flood(target, folder, cell, count, **common, knows_all_sent=knows_all_sent)
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
         drain = f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
@@ -208,23 +198,21 @@ def _send(
 def _print_dry_run(
     target: Target, cell: str, load: CellLoad, count: int, payloads: Payloads | None
 ) -> None:
+    """Print one message, or the query, on stdout, and the count on stderr."""
     from loader.flood import orders
     from stampede import terminal
 
-    if load.preparation is not None:
-        [preparing] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
-        say(
-            "would send one message that prepares the cell, and wait until it is done: "
-            f"{preparing.body}"
-        )
     if load.execution is not None:
         queries = counted(count, "query", "queries")
-        say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, each of them:")
+        say(f"would run {queries} in Athena's workgroup {load.execution.workgroup}, such as:")
         terminal.hand_over(load.execution.sql)
         return
+    if load.preparation is not None:
+        [first] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
+        say(f"would first send one message that prepares the destination, and wait: {first.body}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
-    [first] = orders("RUN_ID", cell, 1, load.order, share=load.share)
-    takes_payload = target.experiment.takes_payload
-    terminal.hand_over(
-        (payloads or Payloads.of_text(DEFAULT)).bodies[0] if takes_payload else first.body
-    )
+    if target.experiment.takes_payload:
+        terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0])
+    else:
+        [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
+        terminal.hand_over(order.body)

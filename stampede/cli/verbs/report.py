@@ -1,7 +1,7 @@
 """Rebuild a run's report, compare two runs, or show several over time.
 
-It needs neither AWS nor a network. With two runs it writes a page that compares
-them, with three or more one that says in which a cell became slower or faster
+It needs neither AWS nor a network. Two runs give a page that compares them;
+three or more give a page that shows in which run a cell became slower or faster
 than in the first.
 
 examples:
@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stampede.cli.arguments import FORMATS, add, find_run, writable_file
+from stampede.cli.arguments import FORMATS, add, add_own, find_run, writable_file
 from stampede.errors import UsageError
 from stampede.progress import say
 
@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from stampede.report.history import History
 
 COMPARISON, HISTORY = Path("comparison.html"), Path("history.html")
-# Where --fail-on says so.
+# The exit status that --fail-on asks for.
 SLOWER_STATUS = 3
-# What is wrong with a run is on the page as a whole; here it must not push the table off the
-# screen.
+# More would push the table off the screen. The page has all of them.
 MOST_SENTENCES = 3
 
 
@@ -41,29 +40,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", help="the folder or id of a run, or of several"
     )
-    output = (
-        f"where to write the page of several runs (default: {COMPARISON}, of three or more "
-        f"{HISTORY})"
-    )
-    parser.add_argument("--output", metavar="FILE.html", type=writable_file(".html"), help=output)
+    output = f"the page of several runs (default: {COMPARISON}, for three or more {HISTORY})"
+    add_own(parser, "--output", output, "FILE.html", writable_file(".html"))
     slower = (
-        "status 3 where a cell is over 10 %% slower in the last of three runs or more than in the "
-        "first"
+        "status 3 where a cell of the last run, of three or more, is over 10 %% slower than in the "
+        "first (default: never)"
     )
-    parser.add_argument("--fail-on", choices=("slower",), help=f"{slower} (default: never)")
+    parser.add_argument("--fail-on", choices=("slower",), help=slower)
     add(parser, "--results-dir")
     add(parser, "--format", choices=(*FORMATS, "markdown"))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Rebuild one run's folder and print its table, or set several against each other and print the
-    answer; the path of the page goes to stderr. Raises UsageError."""
+    """Rebuild one run's folder and print its table, or compare several runs and print the answer;
+    the path of the page goes to stderr. Raises UsageError."""
     from stampede import report
 
     folders = [find_run(arguments.results_dir, run, "RUN").path for run in arguments.runs]
     if len(folders) > 1 and arguments.format != "table":
         raise UsageError(
-            f"--format {arguments.format}: is for one run; the page of several has a CSV"
+            f"--format {arguments.format}: is for one run", "the page of several has a CSV"
         )
     if arguments.fail_on and len(folders) < 3:
         raise UsageError(f"--fail-on: is for three runs or more, got {len(folders)}")
@@ -76,18 +72,13 @@ def run(arguments: argparse.Namespace) -> int:
         _print_several("comparison", compared, compared.differences)
         return 0
     if arguments.output is not None:
-        raise UsageError(
-            f"--output: is for several runs; one run's page is {folders[0]}/report.html"
-        )
+        raise UsageError("--output: is for several runs", f"see {folders[0]}/report.html")
     return 1 if build_and_print(folders[0], arguments.format) else 0
 
 
 def build_and_print(run_dir: Path, form: str) -> bool:
-    """Rebuild the report of `run_dir` and print its table and its answer; whether its figures are
-    in doubt.
-
-    Raises UsageError for a folder that is no run's.
-    """
+    """Rebuild the report of `run_dir` and print its table and answer; returns whether its figures
+    are in doubt. Raises UsageError for a folder that isn't a run's."""
     from stampede import report, terminal
 
     rebuilt = report.build(run_dir)
@@ -110,7 +101,7 @@ def _print_several(name: str, page: Comparison | History, differences: Sequence[
 
 
 def _say_some(heading: str, sentences: Sequence[str]) -> None:
-    for sentence in sentences[:MOST_SENTENCES]:
+    more = len(sentences) - MOST_SENTENCES
+    in_report = [f"{more} more in the report"] if more > 0 else []
+    for sentence in [*sentences[:MOST_SENTENCES], *in_report]:
         say(f"{heading}: {sentence}", style="yellow")
-    if more := len(sentences[MOST_SENTENCES:]):
-        say(f"{heading}: {more} more in the report", style="yellow")

@@ -2,8 +2,9 @@
 
 For each cell: terraform apply, warm-up, flood, drain. Cells that share a stack
 run interleaved, in rounds. Every finished cell is stored at once, and --resume
-continues after an interruption. Locally the embedded AWS is started and ended;
-on AWS infra/ is applied, and destroyed at the end, unless you pass --keep.
+continues after an interruption. Locally the embedded AWS is started and
+stopped; on AWS infra/ is applied, and destroyed at the end unless you pass
+--keep.
 
 examples:
   stampede sweep download --set concurrency_value=1,2,4,8 --repeats 3
@@ -17,14 +18,23 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, of_run
 from loader.payloads import Payloads
 from stampede.cell import FORMAT
-from stampede.cli.arguments import add, add_plan, find_run, payloads_of, plan_of, plan_options
+from stampede.cli.arguments import (
+    add,
+    add_flag,
+    add_own,
+    add_plan,
+    find_run,
+    payloads_of,
+    plan_of,
+    plan_options,
+)
 from stampede.cli.verbs import doctor
 from stampede.cli.verbs.drain import say_why_failed
 from stampede.cli.verbs.report import build_and_print
@@ -37,13 +47,15 @@ from stampede.runs.description import is_flood_by_hand
 from stampede.runs.folder import RunFolder
 from stampede.stacks import hcl
 from stampede.standard_streams import plain
+from stampede.tables import print_rows
 
 if TYPE_CHECKING:
     from stampede.model.prediction import Prediction
     from stampede.planning.cost import Estimate
     from stampede.runs.account import CellAccount
 
-# What a dry run tells of each prediction.
+# The columns of a dry run: how a cell's messages are sent, and what the model predicts.
+SENT = ("warm_up_messages", "messages", "rounds")
 PREDICTED = ("share_at_n", "avg_s", "binds")
 
 
@@ -52,31 +64,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_plan(parser, without="with --resume, the run's")
     add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
     resume = "resume this run with its stored plan (default: a new run)"
-    parser.add_argument("--resume", metavar="RUN", help=resume)
-    parser.add_argument(
-        "--keep",
-        action="store_true",
-        help="don't destroy the stack at the end (default: destroy it)",
-    )
-    take_over = "use and destroy the stack of another run or by hand (default: refuse)"
-    parser.add_argument("--take-over", action="store_true", help=take_over)
-    dry_run = "print plan, duration and cost, and change nothing (default: run it)"
-    parser.add_argument("--dry-run", action="store_true", help=dry_run)
+    add_own(parser, "--resume", resume, "RUN")
+    add_flag(parser, "--keep", "don't destroy the stack at the end (default: destroy it)")
+    take_over = "use and destroy a stack of another run or by hand (default: refuse)"
+    add_flag(parser, "--take-over", take_over)
+    dry_run = "print plan, duration and cost; change nothing (default: run it)"
+    add_flag(parser, "--dry-run", dry_run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the sweep; prints the table and `results: <folder>` on stdout, status 1 if a message is
-    unaccounted for."""
+    """Run the sweep and print the table and `results: <folder>` on stdout; status 1 if a message
+    is unaccounted for."""
     from stampede.planning.cost import check_budget
     from stampede.planning.predicting import Given
     from stampede.runs.account import check
 
-    folder = (
-        None
-        if arguments.resume is None
-        else find_run(arguments.results_dir, arguments.resume, "--resume")
-    )
-    plan = _new_plan(arguments) if folder is None else _stored_plan(folder, arguments)
+    folder = None
+    if arguments.resume is not None:
+        folder = find_run(arguments.results_dir, arguments.resume, "--resume")
+    elif arguments.experiment is None:
+        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
+    plan = _stored_plan(folder, arguments) if folder else plan_of(arguments)
     experiment = EXPERIMENTS[plan.experiment]
     payloads = payloads_of(experiment, arguments.payload, plan.cells)
     if payloads and (sentence := payloads.sentence()):
@@ -98,99 +106,76 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if is_in_doubt else 0
 
 
-def _new_plan(arguments: argparse.Namespace) -> Plan:
-    if arguments.experiment is None:
-        raise UsageError(f"EXPERIMENT: none given; choose {', '.join(EXPERIMENTS)}")
-    return plan_of(arguments)
-
-
 def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
-    """The plan of the run to resume. Raises UsageError where it can't be, or other options are
-    given."""
+    """The plan of the run to resume. Raises UsageError where the run can't be resumed, or where
+    other options are given."""
     from stampede.stacks import target as targets
     from stampede.stacks.place import refuse_another
 
     options = [f"--{name.replace('_', '-')}" for name in plan_options(arguments)]
     options += ["--payload"] if arguments.payload else []
     if options:
-        raise UsageError(
-            f"--resume: runs the stored plan; leave {' and '.join(options)} out, or start a new "
-            "sweep"
-        )
-    path = folder.path / "run.json"
-    stored = folder.read_json("run.json", {})
+        leave_out = f"leave {' and '.join(options)} out, or start a new sweep"
+        raise UsageError("--resume: runs the stored plan", leave_out)
+    path, stored = folder.path / "run.json", folder.read_json("run.json", {})
     if stored.get("format") != FORMAT:
-        another = f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}"
         raise UsageError(
-            another, f"`{_report_command(folder)}` shows what there is; start a new run for more"
+            f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}",
+            f"`{_report_command(folder)}` shows its results; start a new run for more",
         )
     of_run(stored, path)
     if is_flood_by_hand(stored):
-        finish = f"`stampede drain --run {folder.as_argument}`"
         raise UsageError(
-            f"--resume: {folder.name} is a flood by hand, not a sweep; finish it with {finish}"
+            f"--resume: {folder.name} is a flood by hand, not a sweep",
+            f"finish it with `stampede drain --run {folder.as_argument}`",
         )
     try:
         plan = Plan.from_run(stored)
     except ValueError as error:
+        damaged = f"--resume: {path}: the plan is damaged ({error})"
+        raise UsageError(damaged, "restore it, or start a new run") from None
+    if arguments.target != plan.target or arguments.experiment not in (None, plan.experiment):
         raise UsageError(
-            f"--resume: {path}: the plan is damaged ({error}); restore it, or start a new run"
-        ) from None
-    if (plan.experiment, plan.target) != (
-        arguments.experiment or plan.experiment,
-        arguments.target,
-    ):
-        raise UsageError(
-            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}; "
-            "give the same here"
+            f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}",
+            "give the same here",
         )
     refuse_another("--resume", folder.name, stored, targets.place(plan.target))
     return plan
 
 
 def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
-    """The plan on stdout, and what a sweep would refuse or warn of."""
+    """Print the plan on stdout. Raises UsageError for what a sweep would refuse."""
     from stampede.planning import checks
 
-    # A program that isn't built yet changes nothing in plan, duration and cost.
-    findings = [
-        finding for finding in checks.run(plan, [checks.PLAN], estimate) if finding.way_out != BUILD
-    ]
-    doctor.refuse(findings, plan)
-    _print_plan(plan, _predicted(plan), form)
+    # The plan, its duration and its cost are the same before the functions are built.
+    findings = checks.run(plan, [checks.PLAN], estimate)
+    doctor.refuse([finding for finding in findings if finding.way_out != BUILD], plan)
+    _print_cells(plan, form)
     for line in estimate.sentences():
         print(plain(line), file=sys.stdout if form == "table" else sys.stderr)
 
 
-def _print_plan(plan: Plan, predicted: Mapping[str, Prediction], form: str) -> None:
-    """The cells on stdout, with what the model says of each; a table shows the repeats of a cell
-    once, and what all cells have in common above it."""
-    from stampede.tables import print_rows
-
-    cells = [cell for cell in sorted(plan.cells) if form != "table" or cell.repeat in (None, 1)]
+def _print_cells(plan: Plan, form: str) -> None:
+    """Print the cells with their predictions. A table shows repeats once, and what all cells have
+    in common above it."""
+    predicted, is_table = _predicted(plan), form == "table"
+    cells = [cell for cell in sorted(plan.cells) if not is_table or cell.repeat in (None, 1)]
     rows = []
     for cell in cells:
-        values = {name: cell.setting(name) for name in plan.swept}
-        row = {
-            name: value if type(value) in (int, float) else hcl.text_of(value)
-            for name, value in values.items()
-        }
-        row |= {name: getattr(cell, name) for name in ("warm_up_messages", "messages", "rounds")}
+        row: dict[str, Any] = {"cell": cell.name}
+        for name in plan.swept:
+            value = cell.setting(name)
+            row[name] = value if type(value) in (int, float) else hcl.text_of(value)
+        row |= {name: getattr(cell, name) for name in SENT}
         prediction = predicted[cell.name].as_dict() if predicted else {}
-        rows.append(
-            {"cell": cell.name, **row, **{name: prediction.get(name) for name in PREDICTED}}
-        )
-    if form != "table":
+        rows.append(row | {name: prediction.get(name) for name in PREDICTED})
+    if not is_table:
         print_rows(rows, form)
         return
     same = ", ".join(f"{name}={hcl.text_of(cells[0].setting(name))}" for name in plan.fixed)
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     print(plain(f"{counted(len(cells), 'cell')}{times}; in all of them: {same}\n"))
-    print_rows(
-        rows,
-        form,
-        (*plan.swept, "warm_up_messages", "messages", "rounds", *(PREDICTED if predicted else ())),
-    )
+    print_rows(rows, form, (*plan.swept, *SENT, *(PREDICTED if predicted else ())))
     print()
 
 
@@ -201,7 +186,8 @@ def _measure(
     estimate: Estimate,
     payloads: Payloads | None,
 ) -> tuple[RunFolder, list[CellAccount]]:
-    """Run what isn't finished yet; returns the run's folder and the accounts of its cells."""
+    """Run the unfinished cells; returns the run's folder and the accounts of its cells."""
+    from stampede.planning import checks
     from stampede.planning.checks import machine
     from stampede.planning.predicting import parameters_of
     from stampede.runs.account import stored_accounts
@@ -210,13 +196,11 @@ def _measure(
     from stampede.sweep.swept_stack import SweptStack
 
     if folder is not None:
-        # Reads all lines that the sweep goes on with: a damaged one is refused before anything
-        # starts.
-        stored_accounts(folder)
+        stored_accounts(folder)  # refuses a damaged line before anything starts
     with holding(plan.target, "sweep") as note_run:
-        doctor.refuse_if_impossible(
-            plan, estimate, folder.path if folder else arguments.results_dir
-        )
+        where = folder.path if folder else arguments.results_dir
+        findings = checks.run(plan, checks.BEFORE_A_SWEEP, estimate, results_dir=where)
+        doctor.refuse(findings, plan)
         refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)
         note_run(folder.run_id)
@@ -235,8 +219,8 @@ def _measure(
 
 @contextmanager
 def _saying_how_to_go_on(plan: Plan, folder: RunFolder) -> Iterator[None]:
-    """Note with what ends a sweep how to go on; where everything is measured, only the report is
-    missing."""
+    """In the block, note with an error how to resume the sweep, or how to build the report where
+    every cell is measured."""
     try:
         yield
     except (KeyboardInterrupt, OSError, RunError) as error:
@@ -253,7 +237,7 @@ def _report_command(folder: RunFolder) -> str:
 
 
 def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
-    """What the model says of each cell; on stderr the worst of it, or why there is nothing."""
+    """The model's prediction for each cell. Says on stderr what is worst, or why there is none."""
     from stampede.planning.checks import floods
     from stampede.planning.predicting import predicted
 

@@ -146,7 +146,7 @@ def test_a_sweep_resumes_only_with_its_stored_plan_and_all_its_events(refused):
     options = ("--seed", "1", "--set", "a=1", "--warm-up-per-concurrency", "0")
     line = refused("sweep", "--resume", "lost", *options)
     assert "--set and --warm-up-per-concurrency and --seed" in line
-    assert "no longer has its log_events.jsonl" in refused("query", "summary", "--run", "lost")
+    assert "has no log_events.jsonl" in refused("query", "summary", "--run", "lost")
 
 
 def test_a_sweep_with_doubtful_figures_exits_as_its_report(tmp_path, stampede):
