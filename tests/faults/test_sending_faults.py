@@ -95,10 +95,7 @@ def test_an_answer_that_belongs_to_another_request_confirms_nothing():
 ANY = [*TWICE_AND_SAID.keys() - set(SLOW), *LEAVES_A_BAD_CONNECTION]
 
 
-@given(
-    st.lists(st.sampled_from(sorted(ANY)), max_size=25),
-    st.sampled_from([*KNOWN[1:], *LASTING]),
-)
+@given(st.lists(st.sampled_from(sorted(ANY)), max_size=25), st.sampled_from([*KNOWN[1:], *LASTING]))
 def test_whatever_happens_no_second_copy_goes_unreported(script, then):
     with FakeSqs(*script, then=then) as sqs:
         outcome, accepted = flood(sqs, count=60)
@@ -216,9 +213,7 @@ def test_over_tls_too_a_cut_is_reported_and_a_certificate_nobody_vouches_for_is_
     assert "certificate" in distrusted.reason.lower()
 
 
-def test_a_proxy_of_the_environment_is_used_but_for_hosts_that_it_excepts(
-    monkeypatch,
-):
+def test_a_proxy_of_the_environment_is_used_but_for_hosts_that_it_excepts(monkeypatch):
     """The fake stands in for the proxy too: what it hears of is where a request was sent, not for
     whom."""
     with FakeSqs() as proxy, FakeSqs() as sqs:

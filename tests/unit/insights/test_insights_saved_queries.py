@@ -19,9 +19,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short(
-    text,
-):
+def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short(text):
     assert text.startswith("# ")
     pipeline = compile_query(parse(text), now_s=0)
     statement, outputs = pipeline.sql(Source("events"), fragments=False, first_fields=False)

@@ -5,14 +5,7 @@ import pytest
 
 from loader import evidence
 from stampede.cell import FORMAT, Cell
-from stampede.runs.evidence import (
-    ASSUMPTIONS,
-    CONTRADICTED,
-    FILE,
-    HELD,
-    NOT_MET,
-    rows,
-)
+from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, rows
 from tests.evidence import BOOK
 from tests.fakes.simulated_aws import EPOCH_MS
 

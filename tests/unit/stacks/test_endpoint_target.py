@@ -5,10 +5,7 @@ import json
 import re
 
 import pytest
-from botocore.exceptions import (
-    EndpointConnectionError,
-    NoCredentialsError,
-)
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
 from experiments import EXPERIMENTS
 from stampede.cell import FORMAT

@@ -98,16 +98,7 @@ def test_a_value_is_read_as_terraform_reads_it(text, value):
     assert hcl.value(text) == value
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "var.x",
-        '"${var.x}"',
-        "{(a)=1}",
-        "{a=1",
-        "[" * 100_000,
-    ],
-)
+@pytest.mark.parametrize("text", ["var.x", '"${var.x}"', "{(a)=1}", "{a=1", "[" * 100_000])
 def test_what_is_no_value_or_has_to_be_worked_out_is_refused(text):
     with pytest.raises(HclError):
         hcl.value(text)
