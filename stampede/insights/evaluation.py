@@ -34,8 +34,8 @@ from stampede.insights.values import MACROS
 # about 0.3 GiB more.
 MEMORY_LIMIT_MB = 3_000
 
-# Characters of SQL from which planning costs more than it saves; the saved queries stay below four
-# fifths.
+# Characters of SQL from which planning costs more than it saves; the saved queries stay below
+# four fifths.
 _LONG_SQL = 40_000
 # What DuckDB's optimizers do that a long statement keeps: reading only what is asked for, and the
 # first rows of many.
@@ -45,8 +45,8 @@ _ALWAYS = ("unused_columns", "limit_pushdown", "top_n", "cte_inlining", "column_
 # expression. Common subexpressions are taken out of TRY, so that what may fail fails.
 _OPTIMIZERS = "SET disabled_optimizers = 'filter_pushdown,common_subexpressions'"
 
-# Databases that no query uses, by process: one that is forked off has no threads for those of its
-# parent.
+# Databases that no query uses, by process: one that is forked off has no threads for those of
+# its parent.
 _free: dict[int, list[duckdb.DuckDBPyConnection]] = {}
 _KEPT_BELOW_S = 0.3
 
@@ -74,8 +74,8 @@ def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
 
 
 def check(text: str) -> None:
-    """Compiles the query without events. Raises QueryError for a query that `evaluate` would
-    refuse."""
+    """Compiles the query without events. Raises QueryError for a query that `evaluate`
+    would refuse."""
     _compiled(text, 0.0)
 
 
@@ -123,8 +123,8 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @atexit.register
 def _close() -> None:
-    """Close what is free: a database with Python functions in it must not outlive the
-    interpreter."""
+    """Close what is free: a database with Python functions in it must not outlive
+    the interpreter."""
     for connection in _free.pop(os.getpid(), []):
         connection.close()
 

@@ -1,5 +1,5 @@
-"""A run's log lines as columns: `log_events.parquet` beside `log_events.jsonl`, which stays the
-truth.
+"""A run's log lines as columns: `log_events.parquet` beside `log_events.jsonl`, which stays
+the truth.
 
 The columns say which lines they were made from, by size and time of change in nanoseconds, and are
 used only as long as the lines are those: a line that was added, set aside or changed since, a kill
@@ -30,9 +30,9 @@ _GROWTH = 1.5
 
 
 def store(folder: RunFolder, *, at_end: bool) -> None:
-    """Write the lines as columns where they are new; `at_end` says that no cell follows. Says it
-    where they can't be written, and raises nothing: without them queries are slower and the
-    same."""
+    """Write the lines as columns where they are new; `at_end` says that no cell follows. Says
+    it where they can't be written, and raises nothing: without them queries are slower and
+    the same."""
     lines, columns = folder.path / LINES, folder.path / COLUMNS
     try:
         stamp = _stamp(lines)

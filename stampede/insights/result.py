@@ -21,10 +21,10 @@ class Result:
 
     A missing field is left out of its row.
 
-    Whole numbers are int, booleans 1 or 0, timestamps `YYYY-MM-DD HH:MM:SS.mmm` (UTC). `columns`
-    names every column, in order. `truncated` says that the default limit of 10,000 rows cut the
-    result off. `notes` are lines for the user about what the query means to the service and may
-    surprise.
+    Whole numbers are int, booleans 1 or 0, timestamps `YYYY-MM-DD HH:MM:SS.mmm` (UTC).
+    `columns` names every column, in order. `truncated` says that the default limit of 10,000
+    rows cut the result off. `notes` are lines for the user about what the query means to the
+    service and may surprise.
     """
 
     columns: list[str]

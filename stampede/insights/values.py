@@ -173,8 +173,8 @@ def text_literal(text: str) -> Value:
 
 
 def number_literal(number: float) -> Value:
-    """An int that a double doesn't hold stays one in `literal`; every other number is a float
-    there."""
+    """An int that a double doesn't hold stays one in `literal`; every other number is a
+    float there."""
     known = number if abs(number) >= EXACT_BELOW else float(number)
     return Value(sql_number(number), Kind.NUMBER, literal=known)
 
@@ -201,14 +201,14 @@ def as_number(value: Value) -> str:
 
 
 def as_double(value: Value) -> str:
-    """SQL of type double of a DYNAMIC or TEXT column, as `as_number` but with infinities and
-    NaN."""
+    """SQL of type double of a DYNAMIC or TEXT column, as `as_number` but with infinities
+    and NaN."""
     return f"insights_{'json_double' if value.kind is Kind.DYNAMIC else 'number'}({value.sql})"
 
 
 def as_long(value: Value) -> str:
-    """SQL of type bigint: the value without its fraction; missing where it is no number, or out of
-    range."""
+    """SQL of type bigint: the value without its fraction; missing where it is no number, or out
+    of range."""
     if isinstance(value.literal, int):
         return f"TRY_CAST('{value.literal}' AS BIGINT)"
     if value.kind in (Kind.DYNAMIC, Kind.TEXT):
@@ -249,8 +249,8 @@ def as_dynamic(value: Value) -> str:
 
 
 def sort_number(value: Value) -> str | None:
-    """SQL of the number that a column's text or JSON text is sorted as; None for a column of
-    numbers.
+    """SQL of the number that a column's text or JSON text is sorted as; None for a column
+    of numbers.
 
     A text is a number here when it is written in digits, with no more than a sign and one point:
     `5e1` and `9a` are mixes of digits and other characters, which sort by chunks. Source:

@@ -18,9 +18,9 @@ def with_filters(text: str, filters: Mapping[str, Value | Sequence[Value]]) -> s
     """The query `text` with one `filter` stage for each field and its value, or values, in front,
     after its leading comments.
 
-    The result is a query for the service as well as for `evaluate`. A string that is a plain number
-    is written without quotes. Raises QueryError for a field or value that can't be written in a
-    query.
+    The result is a query for the service as well as for `evaluate`. A string that is a plain
+    number is written without quotes. Raises QueryError for a field or value that can't be written
+    in a query.
     """
     return _in_front(
         text, [f"filter {_condition(name, value)}\n| " for name, value in filters.items()]
@@ -28,8 +28,8 @@ def with_filters(text: str, filters: Mapping[str, Value | Sequence[Value]]) -> s
 
 
 def without(text: str, fields: Mapping[str, Value]) -> str:
-    """The query `text` without the lines in which all `fields` have these values. Raises
-    QueryError."""
+    """The query `text` without the lines in which all `fields` have these values.
+    Raises QueryError."""
     together = " and ".join(_condition(name, value) for name, value in fields.items())
     return _in_front(text, [f"filter not ({together})\n| "])
 

@@ -74,8 +74,8 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
 
 
 def _other_form(path: Path, number: int) -> str:
-    """What to add of a file of plain lines whose first one is bad, where its name promises another
-    form."""
+    """What to add of a file of plain lines whose first one is bad, where its name promises
+    another form."""
     promised = _FORM_OF_ENDING.get(path.suffix.lower(), "")
     if number > 1 or promised.lower() in ("", form(path)):
         return ""
@@ -83,8 +83,8 @@ def _other_form(path: Path, number: int) -> str:
 
 
 def needs_look(error: duckdb.Error) -> bool:
-    """Whether a statement over a Source failed because the times of its files have to be looked at
-    first."""
+    """Whether a statement over a Source failed because the times of its files have to be looked
+    at first."""
     return NEEDS_LOOK in str(error)
 
 

@@ -117,14 +117,14 @@ _NOTE = (
 )
 _NEEDS_FRAGMENTS = "a line needs insights_fragment"
 
-# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's
-# text.
+# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON
+# path's text.
 Extraction = str | Callable[[list[str]], str]
 
 
 class Discovery:
-    """Collects the fields that a query names, then writes the SQL that takes them out of the
-    events."""
+    """Collects the fields that a query names, then writes the SQL that takes them out of
+    the events."""
 
     def __init__(self) -> None:
         self._paths: list[str] = []
@@ -133,8 +133,8 @@ class Discovery:
         self._refuse_others = True
 
     def field(self, name: syntax.Name) -> Value:
-        """The column of a field. Raises QueryError for an @ name that the service doesn't
-        generate."""
+        """The column of a field. Raises QueryError for an @ name that the service
+        doesn't generate."""
         if name.text in _SYSTEM:
             return _SYSTEM[name.text]
         if name.text not in self._columns:
@@ -314,8 +314,8 @@ def needs_fragments(reason: str) -> bool:
 
 
 def needs_first_fields(reason: str) -> bool:
-    """Whether a statement failed because a line may have more fields than are found, by DuckDB's
-    words."""
+    """Whether a statement failed because a line may have more fields than are found, by
+    DuckDB's words."""
     return _NEEDS_FIRST_FIELDS in reason
 
 
@@ -330,14 +330,14 @@ def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> li
 
 
 def needs_formats(reason: str) -> bool:
-    """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's
-    words."""
+    """Whether a statement failed because `check_formats` has to be asked first, by
+    DuckDB's words."""
     return NEEDS_FORMATS in reason
 
 
 def pointer_texts(pointers: list[str]) -> str:
-    """SQL of the list of what stands at each pointer, over a relation with `message`; needs
-    `REREAD`."""
+    """SQL of the list of what stands at each pointer, over a relation with `message`;
+    needs `REREAD`."""
     return _json(pointers, fragments=True, first_fields=True, refuse_others=False)
 
 

@@ -1,5 +1,5 @@
-"""Where log events come from: files of JSON lines (plain, gzip or zstd), Parquet files, or Python
-dictionaries.
+"""Where log events come from: files of JSON lines (plain, gzip or zstd), Parquet files, or
+Python dictionaries.
 
 The columns of a Parquet file are those of the JSON lines: `timestamp` (ms as BIGINT, or a TIMESTAMP
 in UTC) and `message`, and optionally `logStream`, `log` and `ingestionTime`. A column
@@ -92,8 +92,8 @@ def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source
 
 
 def form(path: Path) -> str:
-    """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none. Raises
-    EventsError."""
+    """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none.
+    Raises EventsError."""
     if not path.is_file():
         raise EventsError(f"{no_file(path)}; give a file of log events, one JSON object per line")
     try:
@@ -182,8 +182,8 @@ def _read_json(paths: list[Path], compression: str, columns: str) -> str:
 
 
 def _parquet_columns(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Names and types of a Parquet file's columns. Raises EventsError when it doesn't hold log
-    events."""
+    """Names and types of a Parquet file's columns. Raises EventsError when it doesn't hold
+    log events."""
     try:
         rows = connection.execute(f"DESCRIBE SELECT * FROM {_read_parquet(path)}").fetchall()
     except duckdb.Error:

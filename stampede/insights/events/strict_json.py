@@ -15,8 +15,8 @@ _COMMA_AT_THE_END = r",\s*\}\s*$"
 _NOT_FINITE = r"(?i:nan|inf)"
 _LAX = rf"{_COMMA_BEFORE_BRACKET}|{_NOT_FINITE}"
 # Where a value may stand. Each expression begins with one plain character, for which text is
-# skimmed: in one expression they take five times as long, and looking for `inf` alone finds every
-# "INFO".
+# skimmed: in one expression they take five times as long, and looking for `inf` alone finds
+# every "INFO".
 _PLACES = (":", ",", r"\[")
 
 

@@ -73,8 +73,8 @@ FORMATS = (
         shape=r"^2 (?:[0-9]+|unknown) (?:eni-[0-9A-Za-z]+|-)"
         rf"(?: (?:{_ADDRESS}|-)){{2}}(?: {_NUMBER}){{5}}"
         r"(?: [0-9]+){2} (?:ACCEPT|REJECT|-) (?:OK|NODATA|SKIPDATA)\s*$",
-        # Nothing but words, among them two addresses, and an interface or what became of the
-        # packets.
+        # Nothing but words, among them two addresses, and an interface or what became of
+        # the packets.
         other=(
             _WORDS,
             rf"(?:^| ){_ADDRESS} (?:.* )?{_ADDRESS}(?:\s|$)",
@@ -98,8 +98,8 @@ _BY_POINTER = [{pointer([name]): name for name in known.fields} for known in FOR
 
 
 def branches(pointers: Sequence[str], refuse_others: bool) -> str:
-    """SQL of the WHEN branches that give, for the lines of these formats, the list of JSON texts at
-    `pointers`.
+    """SQL of the WHEN branches that give, for the lines of these formats, the list of JSON texts
+    at `pointers`.
 
     Empty where no pointer is one of their fields. With `refuse_others` a line that looks like a
     format's but isn't of its shape fails with NEEDS_FORMATS.

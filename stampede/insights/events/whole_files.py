@@ -22,8 +22,8 @@ class _CutOffError(Exception):
 
 
 def check_gzip(path: Path) -> None:
-    """Raises EventsError unless the file is whole gzip with the right checksums; decompresses it
-    once."""
+    """Raises EventsError unless the file is whole gzip with the right checksums; decompresses
+    it once."""
     try:
         with gzip.open(path, "rb") as file:
             while file.read(_CHUNK_BYTES):

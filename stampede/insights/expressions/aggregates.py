@@ -67,8 +67,8 @@ def _count_distinct(call: Call, args: list[Value], time: str | None) -> Value:
 
 
 def _sum(call: Call, args: list[Value], time: str | None) -> Value:
-    """Of nothing but whole numbers the sum is one, with all its digits as far as 64 bits hold
-    it."""
+    """Of nothing but whole numbers the sum is one, with all its digits as far as 64 bits
+    hold it."""
     number, known = as_number(args[0]), exact(args[0])
     if known is None:
         return Value(f"sum({number})", Kind.NUMBER)

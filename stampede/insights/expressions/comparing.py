@@ -68,8 +68,8 @@ def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
 
 
 def _json_text_equality(operator: str, left: Value, right: Value) -> str | None:
-    """A discovered field beside a plain word is compared as JSON text, which is written in one way
-    only."""
+    """A discovered field beside a plain word is compared as JSON text, which is written in one
+    way only."""
     for field, other in ((left, right), (right, left)):
         word = other.literal
         if field.kind is not Kind.DYNAMIC or not field.column or not isinstance(word, str):
@@ -120,8 +120,8 @@ def _equality_with_number(operator: str, field: Value, number: Value) -> str:
 
 
 def _numbers(operator: str, left: Value, right: Value) -> str:
-    """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else as
-    integers."""
+    """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else
+    as integers."""
     doubles = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
     left_exact, right_exact = exact(left), exact(right)
     if left_exact is None or right_exact is None or _is_small(left) or _is_small(right):

@@ -56,8 +56,8 @@ class Scope(Protocol):
 
 
 class Compiler:
-    """Compiles expressions in one scope; raises QueryError at the place of anything it can't do
-    exactly."""
+    """Compiles expressions in one scope; raises QueryError at the place of anything it can't
+    do exactly."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -144,8 +144,8 @@ class Compiler:
         return Value(f"({numbers[0]} {node.operator} {numbers[1]})", Kind.NUMBER, exact=known)
 
     def _operand(self, expression: Expression) -> Value:
-        """An operand that may be a whole number; what isn't computed from doubles alone is a
-        column."""
+        """An operand that may be a whole number; what isn't computed from doubles alone is
+        a column."""
         value = self.value(expression)
         return value if value.kind is Kind.NUMBER else self._scope.numbered(self._stored(value))
 
@@ -328,11 +328,11 @@ class Compiler:
 
 
 def moves_a_time(node: Expression) -> bool:
-    """Whether it is so many milliseconds more or less, which makes a time of a time: `@timestamp -
-    21600000`.
+    """Whether it is so many milliseconds more or less, which makes a time of a time: `@timestamp
+    - 21600000`.
 
-    Recorded: the result of `by datefloor(@timestamp - 21600000, 1h) + 21600000`
-    (tests/data/aws_answers/found.json).
+    Recorded: the result of `by datefloor(@timestamp - 21600000, 1h) +
+    21600000` (tests/data/aws_answers/found.json).
     """
     return (
         isinstance(node, syntax.Arithmetic)
@@ -384,8 +384,8 @@ def _check_true(node: syntax.Comparison) -> None:
 
 
 def _may_be_one(expression: Expression, value: Value) -> bool:
-    """Whether it is a field alone that can be 1; those that the service generates, and timestamps,
-    can't."""
+    """Whether it is a field alone that can be 1; those that the service generates, and
+    timestamps, can't."""
     if isinstance(expression, syntax.Name):
         return expression.text not in FIELDS and value.kind is not Kind.TIMESTAMP
     return isinstance(expression, syntax.Access)

@@ -64,8 +64,8 @@ def columns(
     """The SQL of the columns that hold a value, by their names and in their order, and the value
     that they are.
 
-    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY, nothing
-    overflows.
+    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY,
+    nothing overflows.
     """
     name = fresh()
     known = value.exact or (exact(value) if isinstance(value.literal, int) else None)

@@ -45,8 +45,8 @@ _POSIX_CLASS = re.compile(r"\[:\^?[a-z]+:\]|.", re.DOTALL)
 def regex(literal: Regex) -> Pattern:
     """The RE2 pattern of a /regular expression/.
 
-    Raises QueryError, at the offending place, for what RE2 hasn't got, and for a malformed
-    expression.
+    Raises QueryError, at the offending place, for what RE2 hasn't got, and for a
+    malformed expression.
     """
     body, out, opened, groups = literal.body, [], [], []
     index, in_class = 0, False
@@ -168,7 +168,7 @@ def _matches_nothing(content: str) -> bool:
 
 
 def _refuse(literal: Regex | Text, index: int, message: str) -> None:
-    """Raises at a place in the body of a regular expression; at its start for -1, and for any
-    glob."""
+    """Raises at a place in the body of a regular expression; at its start for -1, and for
+    any glob."""
     offset = index + 1 if isinstance(literal, Regex) else 0
     raise QueryError(message, literal.span.line, literal.span.column + offset)

@@ -52,8 +52,8 @@ def needs_count(reason: str) -> bool:
 
 def share(call: Call) -> str:
     """The share of values, from 0 to 1, that `median(x)` or `pct(x, percent)` asks for, in exact
-    digits: 0.999 and not the double of 99.9 / 100, which is larger and has the next rank of 1,000
-    values."""
+    digits: 0.999 and not the double of 99.9 / 100, which is larger and has the next rank of
+    1,000 values."""
     if call.function == "median":
         return "0.5"
     percent = call.arguments[1]

@@ -26,8 +26,8 @@ _NAMES = {
     "year": ("y", "yr", "year"),
 }
 _UNIT = {name: unit for unit, names in _NAMES.items() for name in names}
-# "For all units and abbreviations that include more than one character, adding s to pluralize is
-# supported."
+# "For all units and abbreviations that include more than one character, adding s to pluralize
+# is supported."
 _UNIT |= {f"{name}s": unit for unit, names in _NAMES.items() for name in names if len(name) > 1}
 
 
@@ -37,8 +37,8 @@ _MOST = {"ms": 1000, "s": 60, "m": 60, "h": 24}
 
 
 def capped(period: Period) -> tuple[Period, str | None]:
-    """The period as the service takes it, and a note where that is another one: 300s is 60s to
-    it."""
+    """The period as the service takes it, and a note where that is another one: 300s is 60s
+    to it."""
     unit = _unit(period)
     most = _MOST.get(unit, period.count)
     if period.count <= most:
@@ -52,8 +52,8 @@ def capped(period: Period) -> tuple[Period, str | None]:
 
 
 def misplaced(period: Period) -> str:
-    """What is wrong with a period, or what looks like one, outside of the functions that take
-    it."""
+    """What is wrong with a period, or what looks like one, outside of the functions that
+    take it."""
     written = f"{period.count}{period.unit}"
     unit = _UNIT.get(period.unit)
     if unit is None:

@@ -28,8 +28,8 @@ def element(structure: Value, steps: Sequence[str | int]) -> Value:
 
 
 def items(array: str, item: str) -> str:
-    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON text
-    `array`.
+    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON
+    text `array`.
 
     The cast says what the type is: of an array that DuckDB finds missing while it binds, it knows
     no list.
@@ -38,8 +38,8 @@ def items(array: str, item: str) -> str:
 
 
 def scalar(value: Value, store: Store) -> Value:
-    """The value where a scalar is needed, in a column of its own; a map or list is missing
-    there."""
+    """The value where a scalar is needed, in a column of its own; a map or list is
+    missing there."""
     if value.kind is Kind.MAP:
         return store(Value("CAST(NULL AS VARCHAR)", Kind.DYNAMIC))
     if value.kind is Kind.JSON:

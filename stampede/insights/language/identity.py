@@ -66,8 +66,8 @@ def _parts(node: Any) -> list[Any]:
 
 
 def _nodes(expression: Expression) -> Iterator[Any]:
-    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is as
-    deep."""
+    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is
+    as deep."""
     left: list[Any] = [expression]
     while left:
         node = left.pop()

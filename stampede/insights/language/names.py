@@ -70,8 +70,8 @@ def spelled(function: str) -> str:
 
 
 def proposal(function: str, known: Iterable[str]) -> str | None:
-    """What is likely meant by an unknown function, given in lower case; None where nothing is like
-    it."""
+    """What is likely meant by an unknown function, given in lower case; None where nothing is
+    like it."""
     if function in _WRITTEN:
         return _WRITTEN[function]
     if percent := re.fullmatch(r"p(?:ct|erc)?_?(\d\d?)", function):

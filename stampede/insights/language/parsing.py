@@ -22,8 +22,8 @@ _DEEPEST = 200  # levels of the tree that the parser makes, two or three to one 
 
 
 def parse(text: str, functions: Container[str] = ()) -> list[syntax.Command]:
-    """The commands of a query, in order; `functions` are names that a refusal takes for those of
-    functions.
+    """The commands of a query, in order; `functions` are names that a refusal takes for those
+    of functions.
 
     Raises QueryError, with line and column, for text outside the supported language.
     """
@@ -113,8 +113,8 @@ def _token_span(token: Token) -> Span:
 def _unquote(token: Token) -> str:
     """The value of a string literal, in which a quote, a backslash and a tab can be escaped.
 
-    The tab isn't in the reference, but in published queries of REPORT lines, such as
-    theam/aws-lambda-benchmark's.
+    The tab isn't in the reference, but in published queries of REPORT lines, such
+    as theam/aws-lambda-benchmark's.
     """
     body, out, index = str(token)[1:-1], [], 0
     while index < len(body):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Span:
-    """Where a node stands: line and column count from 1; `start` and `end` are offsets into the
-    text."""
+    """Where a node stands: line and column count from 1; `start` and `end` are offsets into
+    the text."""
 
     line: int
     column: int
@@ -223,8 +223,8 @@ class Expand:
 
 @dataclass(frozen=True)
 class Json:
-    """`json field=request "user.name" as name`: what stands at a path in the JSON that a field
-    holds."""
+    """`json field=request "user.name" as name`: what stands at a path in the JSON that a
+    field holds."""
 
     span: Span
     field: Name

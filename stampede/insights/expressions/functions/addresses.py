@@ -30,8 +30,8 @@ def in_subnet(text: str, subnet: str, version: int) -> bool:
 
 @lru_cache(_REMEMBERED)
 def network_of(subnet: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """The subnet in CIDR notation; None when it isn't one, or its address isn't the start of the
-    block."""
+    """The subnet in CIDR notation; None when it isn't one, or its address isn't the start of
+    the block."""
     _, slash, length = subnet.partition("/")
     if not slash or not length.isascii() or not length.isdigit() or "%" in subnet:
         return None

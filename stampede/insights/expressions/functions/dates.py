@@ -45,8 +45,8 @@ class DateFormatError(ValueError):
 
 @lru_cache(256)
 def parse_pattern(java: str) -> re.Pattern[str]:
-    """The regular expression of a Java pattern such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. Raises
-    DateFormatError."""
+    """The regular expression of a Java pattern such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`.
+    Raises DateFormatError."""
     pieces = [match.group() for match in _PIECE.finditer(java)]
     try:
         pattern = re.compile("".join(map(_taken, pieces)))

@@ -21,8 +21,8 @@ Build = Callable[[list[Value]], Value]
 
 @dataclass(frozen=True)
 class Function:
-    """`build` turns compiled arguments into the compiled call; `most` is None when arguments are
-    unlimited.
+    """`build` turns compiled arguments into the compiled call; `most` is None when arguments
+    are unlimited.
 
     `simple` asks for arguments that are columns or literals: the SQL may mention them more than
     once, and a number that isn't finite is already missing. Functions that hand infinity on do
@@ -44,8 +44,8 @@ class Function:
 
 
 def numeric(template: str, whole: str = "") -> Build:
-    """SQL of type double from arguments read as numbers; `whole` is what it makes of one whole
-    number."""
+    """SQL of type double from arguments read as numbers; `whole` is what it makes of one
+    whole number."""
 
     def build(args: list[Value]) -> Value:
         known = exact(args[0]) if whole else None

@@ -1,10 +1,10 @@
 """Functions that SQL lacks, as Python functions in the database; registered only for queries that
 need them.
 
-Their names in SQL: insights_fragment and insights_first_fields (see `discovery`), insights_is_ip,
-insights_in_subnet and insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`),
-insights_upper and insights_lower (see `text`), insights_logfmt and insights_csv (see
-`line_formats`).
+Their names in SQL: insights_fragment and insights_first_fields (see `discovery`),
+insights_is_ip, insights_in_subnet and insights_ipv4_number (see `addresses`),
+insights_parse_date (see `dates`), insights_upper and insights_lower (see `text`),
+insights_logfmt and insights_csv (see `line_formats`).
 """
 
 from collections.abc import Callable, Iterable
@@ -33,8 +33,8 @@ _FUNCTIONS: dict[str, tuple[Callable, list[str], str]] = {
 
 
 def register(names: Iterable[str], connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes the named functions known to `connection`. A missing argument makes each of them
-    missing."""
+    """Makes the named functions known to `connection`. A missing argument makes each of
+    them missing."""
     for name in sorted(names):
         function, arguments, returned = _FUNCTIONS[name]
         # an earlier query of this connection has made it known

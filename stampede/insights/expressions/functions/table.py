@@ -1,10 +1,10 @@
 """The scalar functions, as a table: name, number of arguments, and how the call is written in SQL.
 
 Source: "Boolean, comparison, numeric, datetime, and other functions" of the CloudWatch Logs user
-guide. Names ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and those
-that take a period are compiled in `expressions`. Undocumented, decided here: `round` rounds halves
-away from zero; `toInt` and `toLong` cut the fraction off, and what is out of their range is
-missing.
+guide. Names ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and
+those that take a period are compiled in `expressions`. Undocumented, decided here: `round` rounds
+halves away from zero; `toInt` and `toLong` cut the fraction off, and what is out of their range
+is missing.
 """
 
 from stampede.insights.errors import QueryError

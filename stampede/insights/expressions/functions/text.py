@@ -35,8 +35,8 @@ def _joined(texts: list[str]) -> str:
 
 
 def _trim(function: str) -> Build:
-    """Without a second argument white space goes, with one its characters go, from the named
-    side(s)."""
+    """Without a second argument white space goes, with one its characters go, from the
+    named side(s)."""
 
     def build(args: list[Value]) -> Value:
         characters = (
@@ -48,8 +48,8 @@ def _trim(function: str) -> Build:
 
 
 def _substring(args: list[Value]) -> Value:
-    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is
-    "foo"."""
+    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)`
+    is "foo"."""
     text, *counts = as_text(args[0]), *map(_count, args[1:])
     return Value(
         f"substring({text}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})",
@@ -104,8 +104,8 @@ def _url_decode(args: list[Value]) -> Value:
 
 
 def _case_of(sql: str, python: str) -> Function:
-    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of
-    ß."""
+    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ
+    of ß."""
 
     def build(args: list[Value]) -> Value:
         text = as_text(args[0])
