@@ -1,4 +1,4 @@
-"""The IP address functions; what they count as an address is told in `addresses`."""
+"""The IP address functions; `addresses` defines what an address is."""
 
 from stampede.insights.errors import QueryError
 from stampede.insights.expressions.functions.addresses import network_of

@@ -1,4 +1,4 @@
-"""The functions that read and write dates as text; the formats are told in `dates`."""
+"""The functions that parse and format dates; `dates` describes the formats."""
 
 from stampede.insights.errors import QueryError
 from stampede.insights.expressions.functions.dates import (
@@ -44,7 +44,7 @@ def _check_format(call: Call) -> None:
 
 
 def _check_texts(call: Call, name: str, example: str) -> Text:
-    """The format, once it and the time zone are known to be text."""
+    """The format, after checking that it and the time zone are text."""
     written = call.arguments[1]
     if not isinstance(written, Text) or not written.value:
         message = f'{name} takes its format as text in quotes, as in "{example}"'

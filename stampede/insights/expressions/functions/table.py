@@ -1,10 +1,9 @@
-"""The scalar functions, as a table: name, number of arguments, and how the call is written in SQL.
+"""The scalar functions, as a table: name, number of arguments, and the SQL of a call.
 
 Source: "Boolean, comparison, numeric, datetime, and other functions" of the CloudWatch Logs user
-guide. Names ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and
-those that take a period are compiled in `expressions`. Undocumented, decided here: `round` rounds
-halves away from zero; `toInt` and `toLong` cut the fraction off, and what is out of their range
-is missing.
+guide. Names ignore case. Functions not in the table are refused; `expressions` compiles `if`,
+`case`, `now` and the functions that take a period. Undocumented, decided here: `round` rounds
+halves away from zero; `toInt` and `toLong` truncate, and numbers out of their range are missing.
 """
 
 from stampede.insights.errors import QueryError
@@ -19,14 +18,12 @@ from stampede.insights.values import Exact, Kind, Value, as_long, as_number, as_
 
 
 def _extreme(function: str) -> Build:
-    """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0
-    on warm starts."""
+    """greatest, least: of the arguments that aren't missing, so that `greatest(@initDuration, 0)`
+    is 0 on warm starts."""
 
     def build(args: list[Value]) -> Value:
-        sql, known = (
-            f"{function}({', '.join(map(as_number, args))})",
-            [number for number in map(exact, args) if number],
-        )
+        sql = f"{function}({', '.join(map(as_number, args))})"
+        known = [number for number in map(exact, args) if number]
         if not known:
             return Value(sql, Kind.NUMBER)
         whole = f"{function}({', '.join(number.whole for number in known)})"
@@ -74,7 +71,7 @@ def _whole(sql_type: str) -> Build:
 
 
 def _from_millis(args: list[Value]) -> Value:
-    """A timestamp; missing outside of the range that timestamps have here."""
+    """A timestamp; missing outside the supported range."""
     return Value(f"insights_time(floor({as_number(args[0])}))", Kind.TIMESTAMP)
 
 
@@ -117,7 +114,7 @@ _RANGES = (
     "isn't supported: which ranges it covers isn't documented; name them, as in isIpInSubnet(ip, "
     "'198.18.0.0/15')"
 )
-# Documented or often tried names that are not evaluated, each with what to write instead.
+# Documented or often tried names that aren't supported, each with an alternative.
 UNSUPPORTED = {
     "haversine": "haversine isn't supported: the Earth's radius that it takes isn't documented",
     "querystarttime": f"queryStartTime {_WINDOW}",

@@ -1,9 +1,9 @@
 """The string and hashing functions.
 
-Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a
-space as %20; `urldecode` leaves + as it is; text that can't be decoded is missing, with a % that
-begins no octet and an odd number of hexadecimal digits; `substr` cuts the fraction of its numbers
-off, and a negative one makes it missing; hashes are in lower-case hexadecimal.
+Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` unchanged and writes a
+space as %20; `urldecode` leaves + unchanged; text that can't be decoded is missing, for example
+with a % that begins no octet or an odd number of hexadecimal digits; `substr` truncates its
+numbers, and is missing if one is negative; hashes are lower-case hexadecimal.
 """
 
 from stampede.insights.errors import QueryError
@@ -27,7 +27,7 @@ def _concat(args: list[Value]) -> Value:
 
 
 def _joined(texts: list[str]) -> str:
-    """SQL of all texts in a row; half by half, as SQL takes only so many one after the other."""
+    """SQL of all texts joined, as a balanced tree: SQL limits the nesting of `||`."""
     if len(texts) == 1:
         return texts[0]
     middle = len(texts) // 2
@@ -35,8 +35,8 @@ def _joined(texts: list[str]) -> str:
 
 
 def _trim(function: str) -> Build:
-    """Without a second argument white space goes, with one its characters go, from the
-    named side(s)."""
+    """Removes white space, or the characters of the second argument, from the side(s) that
+    `function` names."""
 
     def build(args: list[Value]) -> Value:
         characters = (
@@ -58,8 +58,8 @@ def _substring(args: list[Value]) -> Value:
 
 
 def _count(value: Value) -> str:
-    """SQL of a number of characters, its fraction cut off; missing below 0. DuckDB refuses what no
-    text is long for."""
+    """SQL of a number of characters, truncated; missing below 0. Capped, because DuckDB refuses
+    larger numbers."""
     number = f"trunc({as_number(value)})"
     return f"CASE WHEN {number} >= 0 THEN CAST(least({number}, {_LONGEST}) AS BIGINT) END"
 
@@ -97,15 +97,15 @@ def _check_replace(call: Call) -> None:
 
 
 def _url_decode(args: list[Value]) -> Value:
-    """DuckDB leaves a % that begins no octet as it is."""
+    """DuckDB would leave a % that begins no octet unchanged."""
     text = as_text(args[0])
     broken = f"regexp_matches({text}, '{_BROKEN_ESCAPE}')"
     return Value(f"CASE WHEN {broken} THEN NULL ELSE TRY(url_decode({text})) END", Kind.TEXT)
 
 
 def _case_of(sql: str, python: str) -> Function:
-    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ
-    of ß."""
+    """All case mappings of Unicode: DuckDB knows only those of single characters, and maps ß
+    to ẞ."""
 
     def build(args: list[Value]) -> Value:
         text = as_text(args[0])
@@ -117,7 +117,7 @@ def _case_of(sql: str, python: str) -> Function:
     return Function(1, 1, build, python=python)
 
 
-_NOWHERE = Span(1, 1, 0, 0)  # of a pattern that has been checked
+_NOWHERE = Span(1, 1, 0, 0)  # for a pattern that has been checked
 
 
 def _regex_replace(args: list[Value]) -> Value:
@@ -143,7 +143,7 @@ def _check_regex_replace(call: Call) -> None:
 
 
 def _hex_to_ascii(args: list[Value]) -> Value:
-    """DuckDB takes an odd number of digits as well."""
+    """DuckDB would accept an odd number of digits."""
     text = as_text(args[0])
     return Value(f"TRY(decode(unhex(CASE WHEN length({text}) % 2 = 0 THEN {text} END)))", Kind.TEXT)
 
