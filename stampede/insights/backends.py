@@ -107,10 +107,8 @@ class Service:
             )
         except (BotoCoreError, ClientError) as error:
             raise _explained(error, self.group, self.target) from None
-        say(
-            f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB",
-            style="dim",
-        )
+        megabytes = result.statistics.get("bytesScanned", 0) / 1e6
+        say(f"CloudWatch scanned {megabytes:.1f} MB", style="dim")
         return Answer(result.columns, result.typed_rows(), result.rows)
 
 
@@ -121,9 +119,8 @@ def time_range_ms(folder: RunFolder) -> tuple[int, int]:
     if not sent:
         raise UsageError(f"run {folder.run_id} sent no messages, so it has no time range")
     finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
-    return min(sent) - MARGIN_MS, (
-        max(finished) if finished else int(time.time() * 1000)
-    ) + MARGIN_MS
+    end_ms = max(finished) if finished else int(time.time() * 1000)
+    return min(sent) - MARGIN_MS, end_ms + MARGIN_MS
 
 
 def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:

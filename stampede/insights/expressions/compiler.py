@@ -144,8 +144,7 @@ class Compiler:
         return Value(f"({numbers[0]} {node.operator} {numbers[1]})", Kind.NUMBER, exact=known)
 
     def _operand(self, expression: Expression) -> Value:
-        """An operand that may be a whole number; stored in a column unless it is a
-        computed double."""
+        """An operand that may be a whole number; stored in a column unless its kind is NUMBER."""
         value = self.value(expression)
         return value if value.kind is Kind.NUMBER else self._scope.numbered(self._stored(value))
 

@@ -21,8 +21,8 @@ _LARGEST = 2**126  # for computations in HUGEINT, with a bit to spare
 
 
 def exact(value: Value) -> Exact | None:
-    """The exact number, if there is more to it than its double; None otherwise, as for divisions
-    and unstored texts."""
+    """The exact integer behind a number's double; None if unknown, as for divisions and values not
+    in a column."""
     if value.exact is not None:
         return value.exact
     if value.literal is not None:

@@ -27,7 +27,7 @@ def _concat(args: list[Value]) -> Value:
 
 
 def _joined(texts: list[str]) -> str:
-    """SQL of all texts joined, as a balanced tree: SQL limits the nesting of `||`."""
+    """SQL that joins all texts, as a balanced tree: DuckDB limits the nesting of `||`."""
     if len(texts) == 1:
         return texts[0]
     middle = len(texts) // 2
