@@ -214,11 +214,9 @@ def as_text(value: Value) -> str:
     if value.kind is Kind.TEXT:
         return value.sql
     if value.kind is Kind.DYNAMIC:
-        return (
-            f"insights_text({value.sql})"
-            if value.column
-            else f"json_extract_string({value.sql}, '$')"
-        )
+        if value.column:
+            return f"insights_text({value.sql})"
+        return f"json_extract_string({value.sql}, '$')"
     if isinstance(value.literal, int):
         return f"'{value.literal}'"
     if value.kind is Kind.NUMBER:

@@ -52,10 +52,9 @@ def _limit(command: syntax.Limit, later: list[Command], pipeline: Pipeline) -> N
     if on_rows:
         pipeline.note(NOTE)
     # If only sorts follow, it matters as little as at the end which of several equal rows are kept.
-    sorted_only = bool(pipeline.determined) and all(
-        isinstance(follower, syntax.Sort) for follower in on_rows
-    )
-    (compile_cut if on_rows and not sorted_only else compile_limit)(command, pipeline)
+    sorts_only = all(isinstance(follower, syntax.Sort) for follower in on_rows)
+    is_last = not on_rows or (bool(pipeline.determined) and sorts_only)
+    (compile_limit if is_last else compile_cut)(command, pipeline)
 
 
 def _works_on_rows(command: Command) -> bool:
@@ -75,9 +74,8 @@ def _makes_rows(command: Command) -> bool:
 def _check_order(earlier: list[Command], command: Command, later: list[Command]) -> None:
     """Refuses orders that the service rejects or doesn't document."""
     name = type(command).__name__.lower()
-    if any(isinstance(previous, syntax.Dedup) for previous in earlier) and not isinstance(
-        command, syntax.Limit
-    ):
+    after_dedup = any(isinstance(previous, syntax.Dedup) for previous in earlier)
+    if after_dedup and not isinstance(command, syntax.Limit):
         raise refusal(command.span, f"only limit may follow dedup; move {name} before it")
     before, after = _count_stats(earlier), _count_stats(later)
     if isinstance(command, syntax.Sort | syntax.Limit) and after and before + after > 1:
@@ -97,10 +95,9 @@ def _check_list(earlier: list[Command], command: syntax.Unnest | syntax.Expand) 
     """Refuses the result of split: the reference allows JSON lists and doesn't mention others."""
     for previous in earlier:
         for item in previous.items if isinstance(previous, syntax.Fields | syntax.Display) else ():
-            made_by_split = (
-                isinstance(item.expression, syntax.Call) and item.expression.function == "split"
-            )
-            if item.alias is not None and item.alias.text == command.field.text and made_by_split:
+            made = item.expression
+            is_split = isinstance(made, syntax.Call) and made.function == "split"
+            if item.alias is not None and item.alias.text == command.field.text and is_split:
                 name = type(command).__name__.lower()
                 message = (
                     f"{name} takes a JSON list, not the result of split; use `parse x "

@@ -62,10 +62,8 @@ def compile_expand(command: syntax.Expand, pipeline: Pipeline) -> None:
         raise refusal(
             name.span, f"expand takes a field with a JSON array, but {name.text} isn't one"
         )
-    if any(
-        shown.startswith(f"{name.text}.")
-        for shown in (*pipeline.shown, *(pipeline.displayed or ()))
-    ):
+    titles = (*pipeline.shown, *(pipeline.displayed or ()))
+    if any(title.startswith(f"{name.text}.") for title in titles):
         raise refusal(
             name.span, f"part of {name.text} is already displayed; put `fields` after expand"
         )

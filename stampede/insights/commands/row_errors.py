@@ -19,6 +19,6 @@ def refuse_rows(span: Span, message: str) -> str:
 def refusal_in(reason: str) -> QueryError | None:
     """The refusal in DuckDB's message `reason`, if there is one."""
     marked = re.search(rf"{_MARK} (\d+):(\d+): ([^\n]*)", reason)
-    return (
-        QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2))) if marked else None
-    )
+    if marked is None:
+        return None
+    return QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2)))

@@ -91,9 +91,8 @@ def _parse_once(
         if name is None:
             continue
         column = Value(pipeline.fresh(), Kind.TEXT, column=True)
-        captured = (
-            f"{matched}.g{number}" if group.may_be_empty else f"nullif({matched}.g{number}, '')"
-        )
+        content = f"{matched}.g{number}"
+        captured = content if group.may_be_empty else f"nullif({content}, '')"
         columns.append(f"{captured} AS {column.sql}")
         pipeline.define(name, column)
         pipeline.parsed.append(name.text)

@@ -230,11 +230,8 @@ class _GroupScope:
                 "give it another alias",
             )
         value = Compiler(self._pipeline).no_map(expression, "stats")
-        return (
-            value
-            if value.simple and not isinstance(value.literal, int)
-            else self._pipeline.store(value)
-        )
+        is_usable = value.simple and not isinstance(value.literal, int)
+        return value if is_usable else self._pipeline.store(value)
 
     def _quantile(self, call: syntax.Call) -> Value:
         """An element of the list of all quantiles requested of the same numbers."""

@@ -149,9 +149,8 @@ def _of_event(event: Any) -> str | None:
         return NO_MESSAGE
     if not _is_time(values.get("timestamp"), EARLIEST_MS, LATEST_MS):
         return BAD_TIMESTAMP
-    if values.get("ingestionTime") is not None and not _is_time(
-        values["ingestionTime"], -(2**63), 2**63 - 1
-    ):
+    ingestion = values.get("ingestionTime")
+    if ingestion is not None and not _is_time(ingestion, -(2**63), 2**63 - 1):
         return BAD_INGESTION_TIME
     return None
 
@@ -165,16 +164,13 @@ class _Pairs(list):
 
 def _is_time(value: Any, earliest: int, latest: int) -> bool:
     if isinstance(value, str):
-        plain = _WHOLE_NUMBER.fullmatch(value)
-        value = (
-            int(value)
-            if plain
-            else ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
-        )
-    is_number = (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    )
-    return is_number and earliest <= round(value) <= latest
+        if _WHOLE_NUMBER.fullmatch(value):
+            value = int(value)
+        else:
+            value = ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and earliest <= round(value) <= latest
 
 
 def _malformed(text: str, where: str = "") -> str | None:

@@ -135,10 +135,8 @@ class Discovery:
         if name.text not in self._columns:
             sql, kind = self._extraction(name)
             self._names[name.text] = name
-            self._columns[name.text] = (
-                sql,
-                Value(f"found_{len(self._columns) + 1}", kind, column=True),
-            )
+            column = Value(f"found_{len(self._columns) + 1}", kind, column=True)
+            self._columns[name.text] = (sql, column)
         return self._columns[name.text][1]
 
     def sql(
@@ -152,16 +150,14 @@ class Discovery:
         without `first_fields`, a line that may have more fields than are discovered
         (`needs_first_fields`); before `check_formats`, a line that it must check (`needs_formats`).
         """
-        ordinal = (
-            ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
-        )
+        ordinal = elements = ""
+        if numbered or _POINTER in self._columns:
+            ordinal = ", row_number() OVER () AS ordinal"
         sought = [path for path in self._paths if path not in source.pointers]
         place = {path: number for number, path in enumerate(sought, start=1)}
-        elements = (
-            f", {_json(sought, fragments, first_fields, self._refuse_others)} AS elements"
-            if sought
-            else ""
-        )
+        if sought:
+            extraction = _json(sought, fragments, first_fields, self._refuse_others)
+            elements = f", {extraction} AS elements"
         texts = [
             f"insights_scalar({source.pointers.get(path) or f'elements[{place[path]}]'})"
             for path in self._paths

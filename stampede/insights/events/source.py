@@ -207,11 +207,9 @@ def _parquet(path: Path, types: dict[str, str], pointer_columns: Mapping[str, st
     def milliseconds(name: str) -> str:
         if name not in types:
             return "CAST(NULL AS BIGINT)"
-        return (
-            f"epoch_ms({name})"
-            if types[name].startswith("TIMESTAMP")
-            else f"CAST({name} AS BIGINT)"
-        )
+        if types[name].startswith("TIMESTAMP"):
+            return f"epoch_ms({name})"
+        return f"CAST({name} AS BIGINT)"
 
     logs = [name if name in types else "CAST(NULL AS VARCHAR)" for name in ("logStream", "log")]
     further = "".join(

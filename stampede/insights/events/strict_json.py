@@ -49,11 +49,8 @@ def is_lax_message() -> str:
 
 
 def _not_finite(text: str, places: Sequence[str] = _PLACES) -> str:
-    return (
-        "("
-        + " OR ".join(_matches(text, rf"{place}\s*[-+]?{_NOT_FINITE}") for place in places)
-        + ")"
-    )
+    matches = [_matches(text, rf"{place}\s*[-+]?{_NOT_FINITE}") for place in places]
+    return f"({' OR '.join(matches)})"
 
 
 def _exact(text: str) -> str:

@@ -72,9 +72,8 @@ def columns(
     if value.kind is not Kind.NUMBER or known is None:
         return {name: finished(value).sql}, Value(name, value.kind, column=True)
     big = fresh()
-    whole = (
-        f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
-    )
+    whole = f"CAST({known.whole} AS BIGINT)"
+    whole = f"TRY_{whole}" if aggregate else f"TRY({whole})"
     in_doubt = f"{known.reach} >= {EXACT_BELOW}"
     # A small number never has a `big`, or equal numbers would differ by how they were computed.
     large = f"{whole} NOT BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"

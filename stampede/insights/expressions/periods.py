@@ -107,11 +107,9 @@ def _unit(period: Period) -> str:
     line, column = period.span.line, period.span.column
     unit = _UNIT.get(period.unit)
     if unit is None:
-        hint = (
-            "write units in lower case"
-            if period.unit.lower() in _UNIT
-            else "units are ms, s, m, h, d, mo, q and y"
-        )
+        hint = "units are ms, s, m, h, d, mo, q and y"
+        if period.unit.lower() in _UNIT:
+            hint = "write units in lower case"
         raise QueryError(f"unknown period unit {period.unit!r}; {hint}", line, column)
     if period.count < 1:
         raise QueryError("a period must be at least 1", line, column)

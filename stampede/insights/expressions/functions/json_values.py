@@ -31,9 +31,8 @@ def _stringify(args: list[Value]) -> Value:
 
 def _check_stringify(call: Call) -> None:
     argument = call.arguments[0]
-    if not isinstance(argument, Name) and not (
-        isinstance(argument, Call) and argument.function in _MAKERS
-    ):
+    is_made = isinstance(argument, Call) and argument.function in _MAKERS
+    if not isinstance(argument, Name) and not is_made:
         message = "jsonStringify takes a map or list, such as jsonParse returns"
         raise QueryError(message, argument.span.line, argument.span.column)
 

@@ -39,9 +39,8 @@ def _trim(function: str) -> Build:
     `function` names."""
 
     def build(args: list[Value]) -> Value:
-        characters = (
-            as_text(args[1]) if len(args) == 2 else r"chr(32) || chr(9) || chr(10) || chr(13)"
-        )
+        white_space = "chr(32) || chr(9) || chr(10) || chr(13)"
+        characters = as_text(args[1]) if len(args) == 2 else white_space
         return Value(f"{function}({as_text(args[0])}, {characters})", Kind.TEXT)
 
     return build
@@ -51,10 +50,8 @@ def _substring(args: list[Value]) -> Value:
     """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)`
     is "foo"."""
     text, *counts = as_text(args[0]), *map(_count, args[1:])
-    return Value(
-        f"substring({text}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})",
-        Kind.TEXT,
-    )
+    length = "".join(f", {count}" for count in counts[1:])
+    return Value(f"substring({text}, {counts[0]} + 1{length})", Kind.TEXT)
 
 
 def _count(value: Value) -> str:
