@@ -41,15 +41,15 @@ def store(folder: RunFolder, *, at_end: bool) -> None:
         if not (at_end or has_grown or is_small):
             return
         if not is_small:
-            megabytes = f"{stamp['bytes'] / 1e6:,.0f} MB"
-            say(f"writing {COLUMNS}: {megabytes} of lines, about 10 s per GB", style="dim")
+            megabytes = stamp["bytes"] / 1e6
+            say(f"writing {COLUMNS} from {megabytes:,.0f} MB, about 10 s per GB", style="dim")
         export(lines, columns, {_NOTE: json.dumps(stamp)})
     except FileNotFoundError:
         return
     except (InsightsError, duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
-        slower = "queries over the run read the lines, which is slower"
-        say(f"{COLUMNS} wasn't written, so {slower}: {reason}", style="yellow")
+        problem = f"{COLUMNS} wasn't written, so queries read the lines, which is slower: {reason}"
+        say(problem, style="yellow")
 
 
 def answer(text: str, lines: Path) -> Result:

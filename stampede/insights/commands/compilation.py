@@ -4,7 +4,7 @@ from stampede.insights.commands.cut import NOTE, compile_cut
 from stampede.insights.commands.json_path import compile_json
 from stampede.insights.commands.multiply import compile_expand, compile_unnest
 from stampede.insights.commands.order import compile_dedup, compile_limit, compile_sort
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.commands.rows import (
     compile_display,
     compile_fields,
@@ -14,7 +14,7 @@ from stampede.insights.commands.rows import (
 from stampede.insights.commands.stats import compile_stats
 from stampede.insights.language import syntax
 from stampede.insights.language.parsing import parse
-from stampede.insights.language.syntax import Command
+from stampede.insights.language.syntax import Command, refusal
 
 _STAGES = {
     syntax.Fields: compile_fields,

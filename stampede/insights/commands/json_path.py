@@ -5,10 +5,11 @@ Source: CWL_QuerySyntax-Parse, "JSON field extraction".
 
 import re
 
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.expressions.structures import element
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import STRUCTURES, Kind, Value
 
 

@@ -7,12 +7,13 @@ mode") of the CloudWatch Logs user guide. The rows of an event keep the order of
 import re
 
 from stampede.insights.commands.json_path import in_event
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.commands.row_errors import refuse_rows
 from stampede.insights.expressions.exact import selected
 from stampede.insights.expressions.patterns import Pattern
 from stampede.insights.expressions.structures import items
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import STRUCTURES, Kind, Value, sql_string
 
 

@@ -1,9 +1,9 @@
 """The commands that order rows and drop some: sort, limit and dedup."""
 
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.language import syntax
-from stampede.insights.language.syntax import Expression
+from stampede.insights.language.syntax import Expression, refusal
 from stampede.insights.values import Value, as_text
 
 MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas

@@ -8,7 +8,6 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from stampede.insights.errors import QueryError
 from stampede.insights.events.discovery import FIELDS, Discovery
 from stampede.insights.events.source import Source
 from stampede.insights.expressions import percentiles
@@ -16,7 +15,7 @@ from stampede.insights.expressions.exact import columns, printed, selected
 from stampede.insights.expressions.structures import element, refuse_map, scalar
 from stampede.insights.language import syntax
 from stampede.insights.language.identity import mentions, tree
-from stampede.insights.language.syntax import Expression, Span
+from stampede.insights.language.syntax import Expression, Span, refusal
 from stampede.insights.values import (
     STRUCTURES,
     Kind,
@@ -335,7 +334,3 @@ class Pipeline:
             [] if self.stats_count or self.has_parse else ["@timestamp", "@message"]
         )
         return list(dict.fromkeys([*shown, *self.parsed]))
-
-
-def refusal(span: Span, message: str) -> QueryError:
-    return QueryError(message, span.line, span.column)

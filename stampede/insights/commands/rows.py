@@ -1,11 +1,12 @@
 """The commands that work row by row: fields, display, filter and parse."""
 
 from stampede.insights.commands.multiply import parse_multi
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions import patterns
 from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.expressions.structures import scalar
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import Kind, Value, as_text, sql_string
 from stampede.phrases import counted
 

@@ -2,14 +2,14 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions import percentiles
 from stampede.insights.expressions.aggregates import AGGREGATES, QUANTILES, LoggedExtreme
 from stampede.insights.expressions.compiler import Compiler, check_arity, moves_a_time
 from stampede.insights.expressions.exact import columns, selected
 from stampede.insights.language import syntax
 from stampede.insights.language.identity import functions, names, tree
-from stampede.insights.language.syntax import Expression
+from stampede.insights.language.syntax import Expression, refusal
 from stampede.insights.values import Kind, Value, as_number, as_text
 
 # commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (until June

@@ -28,11 +28,11 @@ from collections.abc import Callable
 
 import duckdb
 
-from stampede.insights.errors import QueryError
 from stampede.insights.events.source import Source
 from stampede.insights.events.strict_json import is_lax_message
 from stampede.insights.events.vended_lines import FORMATS, NEEDS_FORMATS, branches
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import Kind, Value, pointer, sql_string
 from stampede.phrases import counted
 
@@ -197,7 +197,7 @@ class Discovery:
             if other and absent:
                 lines = counted(other, "line looks", "lines look")
                 message = f"no event has {absent[0].text}, and {lines} like {look_like}"
-                raise QueryError(message, absent[0].span.line, absent[0].span.column)
+                raise refusal(absent[0].span, message)
 
     def _extraction(self, name: syntax.Name) -> tuple[Extraction, Kind]:
         text, steps = name.head or name.text, name.steps
@@ -208,12 +208,12 @@ class Discovery:
                 "[...] works only on a list from jsonParse; write an element of a discovered list "
                 f"as {text}.0"
             )
-            raise QueryError(message, name.span.line, name.span.column)
+            raise refusal(name.span, message)
         if text.startswith("@@"):
             text = text[1:]
         elif text.startswith("@"):
             message = f"{text} isn't a discovered field; {_nearest(text)}"
-            raise QueryError(message, name.span.line, name.span.column)
+            raise refusal(name.span, message)
         pointers = [pointer([*keys, *steps]) for keys in _groupings(text.split("."))]
         places = [self._place(pointer) for pointer in pointers]
 

@@ -19,9 +19,8 @@ it says nothing:
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
-from stampede.insights.language.syntax import Call
+from stampede.insights.language.syntax import Call, refusal
 from stampede.insights.values import (
     EXACT_BELOW,
     Exact,
@@ -58,7 +57,7 @@ def _count(call: Call, args: list[Value], time: str | None) -> Value:
             "count(condition) counts a row whether the condition is true or not; use "
             "sum(condition) to count the rows where it is true"
         )
-        raise QueryError(message, call.span.line, call.span.column)
+        raise refusal(call.span, message)
     return Value(f"count({args[0].sql if args else '*'})", Kind.INTEGER)
 
 
@@ -145,7 +144,7 @@ def _by_time(function: str) -> Callable[[Call, list[Value], str | None], Value]:
     def build(call: Call, args: list[Value], time: str | None) -> Value:
         if time is None:
             message = f"{call.function} needs @timestamp, which the earlier stats dropped"
-            raise QueryError(message, call.span.line, call.span.column)
+            raise refusal(call.span, message)
         order = f"({time}, {', '.join(order_keys(args[0]))})"
         return _chosen(function, args[0], order)
 

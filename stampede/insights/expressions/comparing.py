@@ -9,9 +9,8 @@ doesn't look like one. In a list each item is compared on its own.
 
 import json
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
-from stampede.insights.language.syntax import Span
+from stampede.insights.language.syntax import Span, refusal
 from stampede.insights.values import (
     EXACT_BELOW,
     NUMERIC,
@@ -38,11 +37,10 @@ def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
     for time, text in ((left, right), (right, left)):
         is_text = isinstance(text.literal, str) and not looks_numeric(text.literal)
         if time.kind is Kind.TIMESTAMP and is_text:
-            raise QueryError(
-                "a timestamp can't be compared with text; compare with milliseconds since 1970,"
-                " as in toMillis(@timestamp) >= 1736700000000",
-                span.line,
-                span.column,
+            raise refusal(
+                span,
+                "a timestamp can't be compared with text; compare with milliseconds since 1970, "
+                "as in toMillis(@timestamp) >= 1736700000000",
             )
     sql = _SQL[operator]
     if left.kind in NUMERIC and right.kind in NUMERIC:

@@ -13,7 +13,7 @@ from stampede.insights.expressions.functions.table import FUNCTIONS, UNSUPPORTED
 from stampede.insights.expressions.structures import element, refuse_map, scalar
 from stampede.insights.language import syntax
 from stampede.insights.language.names import proposal, spelled
-from stampede.insights.language.syntax import Expression
+from stampede.insights.language.syntax import Expression, refusal
 from stampede.insights.values import (
     NUMERIC,
     Kind,
@@ -374,4 +374,4 @@ def _may_be_one(expression: Expression, value: Value) -> bool:
 
 
 def _error(node, message: str) -> QueryError:
-    return QueryError(message, node.span.line, node.span.column)
+    return refusal(node.span, message)

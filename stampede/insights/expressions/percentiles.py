@@ -14,8 +14,7 @@ the value.
 
 from decimal import Decimal
 
-from stampede.insights.errors import QueryError
-from stampede.insights.language.syntax import Call, Number
+from stampede.insights.language.syntax import Call, Number, refusal
 
 # the service doubles the bin width where necessary; recorded: up to 1.016
 BASE = "1.001"
@@ -57,7 +56,7 @@ def share(call: Call) -> str:
     percent = call.arguments[1]
     if not isinstance(percent, Number) or not 0 <= percent.value <= 100:
         message = f"{call.function} takes a percentage from 0 to 100"
-        raise QueryError(message, percent.span.line, percent.span.column)
+        raise refusal(percent.span, message)
     return f"{Decimal(repr(percent.value)).scaleb(-2).normalize():f}"
 
 

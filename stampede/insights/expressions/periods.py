@@ -9,8 +9,7 @@ one at a time: where several would begin isn't documented, nor is the first day 
 
 from dataclasses import replace
 
-from stampede.insights.errors import QueryError
-from stampede.insights.language.syntax import Period
+from stampede.insights.language.syntax import Period, refusal
 
 _FIXED_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _WITHIN_MS = {"ms": 1_000, "s": 60_000, "m": 3_600_000, "h": 86_400_000}
@@ -104,22 +103,21 @@ def _since(ms_sql: str, length_ms: int) -> str:
 
 
 def _unit(period: Period) -> str:
-    line, column = period.span.line, period.span.column
-    unit = _UNIT.get(period.unit)
+    span, unit = period.span, _UNIT.get(period.unit)
     if unit is None:
         hint = "units are ms, s, m, h, d, mo, q and y"
         if period.unit.lower() in _UNIT:
             hint = "write units in lower case"
-        raise QueryError(f"unknown period unit {period.unit!r}; {hint}", line, column)
+        raise refusal(span, f"unknown period unit {period.unit!r}; {hint}")
     if period.count < 1:
-        raise QueryError("a period must be at least 1", line, column)
+        raise refusal(span, "a period must be at least 1")
     if unit in _FIXED_MS:
         if period.count * _FIXED_MS[unit] > 1000 * 366 * _FIXED_MS["d"]:
-            raise QueryError("a period must be at most a thousand years", line, column)
+            raise refusal(span, "a period must be at most a thousand years")
         return unit
     if unit == "week":
-        raise QueryError("where a week begins isn't documented; use days, as in 7d", line, column)
+        raise refusal(span, "where a week begins isn't documented; use days, as in 7d")
     if period.count != 1:
         message = f"only one {unit} at a time is supported; where several begin isn't documented"
-        raise QueryError(message, line, column)
+        raise refusal(span, message)
     return unit

@@ -7,8 +7,7 @@ and datetime functions"; not allowed in sort, stats and dedup.
 
 from collections.abc import Callable, Sequence
 
-from stampede.insights.errors import QueryError
-from stampede.insights.language.syntax import Span
+from stampede.insights.language.syntax import Span, refusal
 from stampede.insights.values import Kind, Value, pointer, sql_string
 
 Store = Callable[[Value], Value]
@@ -54,4 +53,4 @@ def refuse_map(value: Value, command: str, span: Span) -> None:
             f"a map or list can't be used in {command}; name an element of it, as in map.key or "
             "list[0]"
         )
-        raise QueryError(message, span.line, span.column)
+        raise refusal(span, message)

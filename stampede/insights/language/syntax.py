@@ -5,6 +5,8 @@ Every node has the `Span` of its text, so that every refusal can name line and c
 
 from dataclasses import dataclass
 
+from stampede.insights.errors import QueryError
+
 
 @dataclass(frozen=True)
 class Span:
@@ -15,6 +17,11 @@ class Span:
     column: int
     start: int
     end: int
+
+
+def refusal(span: Span, message: str) -> QueryError:
+    """The QueryError that points to the beginning of `span`."""
+    return QueryError(message, span.line, span.column)
 
 
 @dataclass(frozen=True)

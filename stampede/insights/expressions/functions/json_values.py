@@ -4,11 +4,10 @@ Undocumented, decided here: `jsonStringify` writes no white space; `jsonArrayCon
 text, so that "7" finds the number 7, and 1 finds true.
 """
 
-from stampede.insights.errors import QueryError
 from stampede.insights.events.strict_json import is_lax
 from stampede.insights.expressions.functions.function import Function
 from stampede.insights.expressions.structures import items
-from stampede.insights.language.syntax import Call, Name
+from stampede.insights.language.syntax import Call, Name, refusal
 from stampede.insights.values import STRUCTURES, Kind, Value, as_text
 
 _MAKERS = {"jsonparse", "split"}
@@ -34,7 +33,7 @@ def _check_stringify(call: Call) -> None:
     is_made = isinstance(argument, Call) and argument.function in _MAKERS
     if not isinstance(argument, Name) and not is_made:
         message = "jsonStringify takes a map or list, such as jsonParse returns"
-        raise QueryError(message, argument.span.line, argument.span.column)
+        raise refusal(argument.span, message)
 
 
 def _raw(value: Value) -> str:

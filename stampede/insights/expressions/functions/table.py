@@ -6,14 +6,13 @@ guide. Names ignore case. Functions not in the table are refused; `expressions` 
 halves away from zero; `toInt` and `toLong` truncate, and numbers out of their range are missing.
 """
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
 from stampede.insights.expressions.functions.address import ADDRESS_FUNCTIONS
 from stampede.insights.expressions.functions.date import DATE_FUNCTIONS
 from stampede.insights.expressions.functions.function import Build, Function, numeric, unified
 from stampede.insights.expressions.functions.json_values import JSON_FUNCTIONS
 from stampede.insights.expressions.functions.text import TEXT_FUNCTIONS
-from stampede.insights.language.syntax import Call, Number
+from stampede.insights.language.syntax import Call, Number, refusal
 from stampede.insights.values import Exact, Kind, Value, as_long, as_number, as_text
 
 
@@ -61,7 +60,7 @@ def _check_round(call: Call) -> None:
         places = call.arguments[1]
         if not isinstance(places, Number) or places.value not in range(16):
             message = "round takes a whole number of decimal places from 0 to 15"
-            raise QueryError(message, places.span.line, places.span.column)
+            raise refusal(places.span, message)
 
 
 def _whole(sql_type: str) -> Build:

@@ -6,7 +6,6 @@ with a % that begins no octet or an odd number of hexadecimal digits; `substr` t
 numbers, and is missing if one is negative; hashes are lower-case hexadecimal.
 """
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions import patterns
 from stampede.insights.expressions.functions.function import (
     Build,
@@ -15,7 +14,7 @@ from stampede.insights.expressions.functions.function import (
     one_or_zero,
     text,
 )
-from stampede.insights.language.syntax import Call, Regex, Span, Text
+from stampede.insights.language.syntax import Call, Regex, Span, Text, refusal
 from stampede.insights.values import Kind, Value, as_long, as_number, as_text, sql_string
 
 _LONGEST = 2**31
@@ -83,14 +82,14 @@ def _check_split(call: Call) -> None:
     delimiter = call.arguments[1]
     if not isinstance(delimiter, Text) or not delimiter.value:
         message = "split takes a delimiter of one character or more, in quotes"
-        raise QueryError(message, delimiter.span.line, delimiter.span.column)
+        raise refusal(delimiter.span, message)
 
 
 def _check_replace(call: Call) -> None:
     sought = call.arguments[1]
     if isinstance(sought, Text) and not sought.value:
         message = "what replacing an empty text means isn't documented; write one character or more"
-        raise QueryError(message, sought.span.line, sought.span.column)
+        raise refusal(sought.span, message)
 
 
 def _url_decode(args: list[Value]) -> Value:
@@ -129,14 +128,14 @@ def _check_regex_replace(call: Call) -> None:
     for argument, what in ((pattern, "pattern"), (replacement, "replacement")):
         if not isinstance(argument, Text):
             message = f"regexReplace takes its {what} as text in quotes"
-            raise QueryError(message, argument.span.line, argument.span.column)
+            raise refusal(argument.span, message)
     patterns.regex(Regex(pattern.span, pattern.value))
     if "\\" in replacement.value or "$" in replacement.value:
         message = (
             "what \\ and $ mean in a replacement isn't documented; use parse with groups, and "
             "concat"
         )
-        raise QueryError(message, replacement.span.line, replacement.span.column)
+        raise refusal(replacement.span, message)
 
 
 def _hex_to_ascii(args: list[Value]) -> Value:
