@@ -1,8 +1,7 @@
-"""Every form of an expression, with {} where an argument stands: what the tables of functions have,
-and the operators.
+"""Every form of an expression, with {} for each argument: the functions of the tables, and
+the operators.
 
-A function that is added takes part without being named here, unless it asks for a text or a number
-of its own.
+New functions are included automatically, unless they need a particular text or number.
 """
 
 from stampede.insights.expressions.aggregates import AGGREGATES

@@ -1,5 +1,4 @@
-"""What holds for every saved query; the rows that most of them give are cases of
-tests/data/insights."""
+"""Properties of every saved query; for most, tests/data/insights has cases of their rows."""
 
 import json
 
