@@ -51,19 +51,15 @@ class SimulatedAthena(SimulatedAws):
         self._call("StopQueryExecution")
         self.stopped.append(QueryExecutionId)
         query = self._query(QueryExecutionId)
-        query["state"] = query["state"] or (
-            "CANCELLED" if self.state_of(QueryExecutionId) == "RUNNING" else ""
-        )
+        if self.state_of(QueryExecutionId) == "RUNNING":
+            query["state"] = "CANCELLED"
         return {}
 
     def get_query_results(self, QueryExecutionId: str, MaxResults: int) -> dict[str, Any]:
         self._call("GetQueryResults")
         rows = [["row_count"], *self.rows]
-        return {
-            "ResultSet": {
-                "Rows": [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]
-            }
-        }
+        data = [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]
+        return {"ResultSet": {"Rows": data}}
 
     def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
         self._call("CreateLogStream")

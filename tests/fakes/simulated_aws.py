@@ -62,8 +62,9 @@ class SimulatedAws(Target):
 
     def log(self, text: str, *, at_s: float, seen_at_s: float | None = None) -> None:
         """Adds a line with the timestamp `at_s` that CloudWatch shows from `seen_at_s` on."""
-        visible_s = at_s if seen_at_s is None else seen_at_s
-        self.lines.append((visible_s, EPOCH_MS + int(at_s * 1000), text))
+        if seen_at_s is None:
+            seen_at_s = at_s
+        self.lines.append((seen_at_s, EPOCH_MS + int(at_s * 1000), text))
 
     def bury(self, at_s: float, **order: Any) -> None:
         """Adds a dead letter."""
@@ -139,8 +140,8 @@ class SimulatedAws(Target):
             is_visible = at_s <= self.now_s and self.received.get(number, -1) < self.now_s
             if is_visible and len(messages) < 10:
                 self.received[number] = self.now_s + VisibilityTimeout
-                handle = str(number)
-                messages.append({"MessageId": f"m{handle}", "ReceiptHandle": handle, "Body": body})
+                message = {"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body}
+                messages.append(message)
         return {"Messages": messages} if messages else {}
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
@@ -152,12 +153,13 @@ class SimulatedAws(Target):
         self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool
     ) -> dict[str, Any]:
         self._call("FilterLogEvents")
-        seen = [
+        seen = sorted(
             (at, text, at_s)
             for at_s, at, text in self.lines
             if at_s <= self.now_s and at >= startTime
-        ]
+        )
         first = int(nextToken)
+        last = first + self.page_size
         page = [
             {
                 "timestamp": at,
@@ -166,12 +168,9 @@ class SimulatedAws(Target):
                 "ingestionTime": EPOCH_MS + int(seen_at_s * 1000),
                 "eventId": number,
             }
-            for number, (at, text, seen_at_s) in enumerate(
-                sorted(seen)[first : first + self.page_size], first
-            )
+            for number, (at, text, seen_at_s) in enumerate(seen[first:last], first)
         ]
-        more = first + self.page_size < len(seen)
-        return {"events": page} | ({"nextToken": str(first + self.page_size)} if more else {})
+        return {"events": page} | ({"nextToken": str(last)} if last < len(seen) else {})
 
     def invoke(self, FunctionName: str, Payload: str | bytes, **options: Any) -> dict[str, Any]:
         """The function returns `answers` in turn, the last one repeatedly; exceptions

@@ -33,12 +33,9 @@ def test_a_file_gives_the_same_rows_as_its_events(tmp_path):
     ]
     query = "fields seq, @logStream, @ingestionTime, run_id | sort seq asc"
     path = write(tmp_path / "log_events.jsonl", *events)
-    assert (
-        evaluate(query, path).rows
-        == evaluate(query, events).rows
-        == evaluate(query, iter(events)).rows
-    )
-    assert evaluate(query, path).rows[3]["@logStream"] == "s1"
+    rows = evaluate(query, path).rows
+    assert rows == evaluate(query, events).rows == evaluate(query, iter(events)).rows
+    assert rows[3]["@logStream"] == "s1"
 
 
 def test_files_are_one_set_of_events_and_their_names_are_taken_literally(tmp_path):

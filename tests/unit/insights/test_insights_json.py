@@ -73,10 +73,6 @@ def test_a_damaged_line_has_fields_only_where_it_still_is_json(lines):
         value = read.get("a") if isinstance(read, dict) else None
         assert (line, row["parsed"]) == (line, value is not None)
         # If a line isn't JSON but begins with an object, that object's fields are discovered.
-        if read is not None or not any(
-            strict(line[:end]) is not None for end in range(2, len(line))
-        ):
-            assert (line, row["found"]) == (
-                line,
-                value is not None and not isinstance(value, dict | list),
-            )
+        if read is not None or all(strict(line[:end]) is None for end in range(2, len(line))):
+            is_scalar = value is not None and not isinstance(value, dict | list)
+            assert (line, row["found"]) == (line, is_scalar)

@@ -99,12 +99,7 @@ def test_notes_are_kept_with_the_file_and_other_files_have_none(exported, tmp_pa
     export(EVENTS, exported, notes)
     assert read_notes(exported) == notes
     (tmp_path / "lines").write_text("no Parquet")
-    assert (
-        read_notes(tmp_path / "lines")
-        == read_notes(tmp_path / "missing")
-        == read_notes(tmp_path)
-        == {}
-    )
+    assert not any(read_notes(tmp_path / name) for name in ("lines", "missing", ""))
 
 
 def test_an_export_that_fails_leaves_nothing_behind(tmp_path):

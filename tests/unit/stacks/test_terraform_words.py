@@ -31,9 +31,7 @@ def tofu(tmp_path, monkeypatch):
 
 def test_a_command_to_copy_names_the_program_and_its_configuration(tofu, tmp_path):
     tofu("")
-    environment = {
-        "TF_CLI_CONFIG_FILE": "/a b/overrides.rc"
-    }  # overrides the registry
+    environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # overrides the registry
     own = Terraform(tmp_path, environment, tmp_path / "log", {"aws": "6.1"})
     command = (
         f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {tmp_path}/tofu -chdir={tmp_path} destroy"
