@@ -1,9 +1,9 @@
 """Evaluates CloudWatch Logs Insights queries on log events, without AWS.
 
 `evaluate(text, events)` answers exactly or raises: `QueryError` names the construct, its line and
-column; `EventsError` names the event or file that cannot be read. Both are `InsightsError`, a
-`ValueError`. `export(events, path)` writes the events as Parquet, which later evaluations read
-faster; `read_notes(path)` gives what the writer noted in it.
+column; `EventsError` names the unreadable event or file. Both are `InsightsError`, a `ValueError`.
+`export(events, path)` writes the events as Parquet, which later evaluations read faster;
+`read_notes(path)` returns the notes stored with them.
 """
 
 from stampede.insights.commands.compilation import always_a_row, row_limit

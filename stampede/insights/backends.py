@@ -1,5 +1,5 @@
-"""Where `stampede query` asks: files of log events, evaluated here, or the log group of an applied
-stack."""
+"""Where `stampede query` runs: on files of log events, evaluated here, or on the log group of an
+applied stack."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import Kind, code_of, kind_of
 
-# What StartQuery says, as a MalformedQueryException, of a time in which the group wasn't there or
-# whose lines have expired: a group that was destroyed and made again says this and not
-# ResourceNotFoundException. Not documented; the words are those that users report.
+# StartQuery's MalformedQueryException for a time range before the group was created, or whose lines
+# have expired. A group that was destroyed and created again gets this instead of
+# ResourceNotFoundException. Undocumented; users report these words.
 _OUTSIDE_THE_GROUP = ("before the log groups creation time", "exceeds the log groups log retention")
 
 
@@ -29,13 +29,13 @@ MARGIN_MS = 60_000
 
 
 class LinesGoneError(RunError):
-    """CloudWatch no longer has what was asked for: the log group, or its lines of that time."""
+    """CloudWatch no longer has the log group, or its lines of the time range."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The rows of a query, numbers as int or float, and the names of their columns in order;
-    `printed` are the rows as the service prints them, every value a string."""
+    """The rows of a query, with numbers as int or float, and its column names in order; `printed`
+    holds the rows as the service prints them, every value a string."""
 
     columns: list[str]
     rows: list[dict[str, Any]]
@@ -43,16 +43,15 @@ class Answer:
 
 
 class Backend(Protocol):
-    """Where a query is asked: `Local` files or the `Service`."""
+    """Where a query runs: `Local` files or the `Service`."""
 
     def ask(self, text: str) -> Answer:
-        """All rows of the query. Raises QueryError, UsageError or RunError rather than leave any
-        out."""
+        """All rows of the query. Raises QueryError, UsageError or RunError rather than omit any."""
 
 
 @dataclass(frozen=True)
 class Local:
-    """Files of log events, evaluated here, or the lines of a stored `run`."""
+    """Files of log events, or the stored lines of a `run`, evaluated here."""
 
     logs: tuple[Path, ...]
     run: RunFolder | None = None
@@ -77,7 +76,7 @@ class Local:
         try:
             return log_columns.answer(text, *self.logs)
         except EventsError as error:
-            # a last line that is being written, or was when its writer was killed, isn't one yet
+            # the last line may be incomplete: still being written, or its writer was killed
             try:
                 return evaluate(text, self.run.rows(log_columns.LINES))
             except (EventsError, UsageError):
@@ -86,8 +85,8 @@ class Local:
 
 @dataclass(frozen=True)
 class Service:
-    """The log group of an applied stack that `output` names, between two epoch milliseconds, asked
-    of CloudWatch."""
+    """The log group that `output` of an applied stack names, between two epoch milliseconds,
+    queried in CloudWatch."""
 
     target: targets.Target
     start_ms: int
@@ -96,7 +95,6 @@ class Service:
 
     @property
     def group(self) -> str:
-        """The log group's name."""
         return self.target[self.output]
 
     def ask(self, text: str) -> Answer:
@@ -109,27 +107,24 @@ class Service:
             )
         except (BotoCoreError, ClientError) as error:
             raise _explained(error, self.group, self.target) from None
-        say(
-            f"CloudWatch scanned {result.statistics.get('bytesScanned', 0) / 1e6:.1f} MB",
-            style="dim",
-        )
+        megabytes = result.statistics.get("bytesScanned", 0) / 1e6
+        say(f"CloudWatch scanned {megabytes:.1f} MB", style="dim")
         return Answer(result.columns, result.typed_rows(), result.rows)
 
 
 def time_range_ms(folder: RunFolder) -> tuple[int, int]:
     """From the first message sent to the last record (or now), with a margin; epoch ms. Raises
-    UsageError."""
+    UsageError if the run sent none."""
     sent = [row["sent_at_ms"] for row in folder.rows("sent.jsonl")]
     if not sent:
         raise UsageError(f"run {folder.run_id} sent no messages, so it has no time range")
     finished = [record["finished_at_ms"] for record in folder.rows("records.jsonl")]
-    return min(sent) - MARGIN_MS, (
-        max(finished) if finished else int(time.time() * 1000)
-    ) + MARGIN_MS
+    end_ms = max(finished) if finished else int(time.time() * 1000)
+    return min(sent) - MARGIN_MS, end_ms + MARGIN_MS
 
 
 def _explained(error: BotoCoreError | ClientError, group: str, target: targets.Target) -> RunError:
-    """What the Logs API refused, as one line with the fix."""
+    """The Logs API's refusal as one line with the fix."""
     code, kind = code_of(error), kind_of(error)
     message = error.response["Error"].get("Message", "") if isinstance(error, ClientError) else ""
     doing = "running the query"

@@ -1,5 +1,5 @@
-"""Runs a query on the real service: StartQuery, polled until it is Complete; anything else is an
-error."""
+"""Runs a query on the real service: StartQuery, then polls until it is Complete; any other end is
+an error."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from stampede.errors import RunError, UsageError
 from stampede.polling import looks
 
 POLL_S = 1.0
-# The service itself ends queries after 60 minutes.
+# The service ends queries after 60 minutes.
 PATIENCE_S = 3600
-RESULT_LIMIT = 10_000  # rows of a query without a limit of its own; GetQueryResults
+RESULT_LIMIT = 10_000  # rows of a query without `limit`; GetQueryResults
 _ENDED = {
     "Failed": "run it again; if it fails again, shorten it or its time range",
     "Timeout": "CloudWatch stops queries after 60 minutes; narrow its time range",
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(E-?[0-9]+)?")
 
 @dataclass(frozen=True)
 class ServiceResult:
-    """What GetQueryResults returned: columns in order of appearance, rows of strings, and the
+    """The answer of GetQueryResults: columns in order of appearance, rows of strings, and the
     service's statistics."""
 
     columns: list[str]
@@ -38,8 +38,7 @@ class ServiceResult:
     statistics: dict[str, float]
 
     def typed_rows(self) -> list[dict[str, Any]]:
-        """The rows with numbers as numbers: every value that is written as the service writes
-        one."""
+        """The rows, with every value that the service writes as a number converted to one."""
         return [{name: typed(value) for name, value in row.items()} for row in self.rows]
 
 
@@ -52,11 +51,11 @@ def run_on_service(
     sleep: Callable[[float], None] = time.sleep,
     row_limit: int | None = None,
 ) -> ServiceResult:
-    """Run `text` over the log group between two epoch milliseconds (rounded outwards to seconds).
+    """Runs `text` on the log group between two epoch milliseconds (rounded outwards to seconds).
 
     `row_limit` is the query's own limit; without one, reaching RESULT_LIMIT rows raises UsageError,
-    since some would be missing. Raises RunError when the query ends in any status but Complete;
-    what boto3 raises passes through. A query that is left running, by Ctrl-C too, is stopped.
+    since some may be missing. Raises RunError when the query ends in any status but Complete;
+    boto3's exceptions pass through. An unfinished query is stopped, also after Ctrl-C.
     """
     query_id = logs_client.start_query(
         logGroupName=log_group_name,
@@ -88,8 +87,8 @@ def run_on_service(
 
 
 def typed(value: str) -> Any:
-    """An int or float where `value` is written as a number, and nothing else: 007, nan and 1e5 stay
-    text."""
+    """An int or float if `value` is written as the service writes numbers; 007, nan and 1e5
+    stay text."""
     if not _NUMBER.fullmatch(value):
         return value
     return int(value) if value.lstrip("-").isdigit() else float(value)
@@ -112,7 +111,7 @@ def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) 
 
 
 def too_many_rows() -> str:
-    """The complaint about a result that may lack rows."""
+    """The error message for a result that may lack rows."""
     return (
         f"the result has {RESULT_LIMIT:,} rows or more, and a query without a limit returns no "
         "more than that; aggregate, or end the query with `| limit N` (up to 100000)"

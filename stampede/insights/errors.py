@@ -1,12 +1,12 @@
-"""What can go wrong: a query that is not understood, or events that cannot be read."""
+"""Errors: a query that is refused, or events that can't be read."""
 
 
 class InsightsError(ValueError):
-    """Anything that keeps a query from being answered; `str()` of it is one line."""
+    """The base of all errors of a query; `str()` of it is one line."""
 
 
 class QueryError(InsightsError):
-    """A query that is refused. `line` and `column` count from 1 and point at the construct."""
+    """A refused query. `line` and `column` count from 1 and point to the construct."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         self.line = line
@@ -15,7 +15,7 @@ class QueryError(InsightsError):
 
 
 class EventsError(InsightsError):
-    """Log events that cannot be read: the message names the file or event and the rule."""
+    """Log events that can't be read: the message names the file or event and the rule."""
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))

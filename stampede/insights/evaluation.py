@@ -30,33 +30,31 @@ from stampede.insights.language.parsing import parse
 from stampede.insights.result import Result, result
 from stampede.insights.values import MACROS
 
-# What DuckDB may hold in memory; what doesn't fit goes to the temporary folder. The process needs
-# about 0.3 GiB more.
+# DuckDB's memory; the rest spills to the temporary folder. The process needs about 0.3 GiB more.
 MEMORY_LIMIT_MB = 3_000
 
-# Characters of SQL from which planning costs more than it saves; the saved queries stay below four
-# fifths.
+# Characters of SQL above which optimizing costs more than it saves; the saved queries stay below
+# four fifths of it.
 _LONG_SQL = 40_000
-# What DuckDB's optimizers do that a long statement keeps: reading only what is asked for, and the
-# first rows of many.
+# Optimizers that long statements keep: those that read only what is needed, and only the
+# first rows.
 _ALWAYS = ("unused_columns", "limit_pushdown", "top_n", "cte_inlining", "column_lifetime")
 
-# Pushing a filter below a stage repeats what the stage computes: its JSON extraction or regular
-# expression. Common subexpressions are taken out of TRY, so that what may fail fails.
+# Pushing a filter below a stage repeats the stage's JSON extraction or regular expression. Common
+# subexpressions are moved out of TRY, so that errors meant to be caught escape.
 _OPTIMIZERS = "SET disabled_optimizers = 'filter_pushdown,common_subexpressions'"
 
-# Databases that no query uses, by process: one that is forked off has no threads for those of its
-# parent.
+# Idle databases, by process: a forked process lacks the threads of its parent's databases.
 _free: dict[int, list[duckdb.DuckDBPyConnection]] = {}
 _KEPT_BELOW_S = 0.3
 
 
 def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
-    """The result of the query `text` over all of `events`; see `events.source.open_events` for
-    their forms.
+    """The result of the query `text` over all `events`, in any form that
+    `events.source.open_events` accepts.
 
-    `now_s` is what now() stands for, in seconds since 1970 (default: the clock). Raises QueryError
-    for a query that can't be evaluated exactly, EventsError for events that can't be read.
+    `now_s` is the value of now(), in seconds since 1970 (default: the clock). Raises QueryError for
+    a query that can't be evaluated exactly, EventsError for events that can't be read.
     """
     pipeline = _compiled(text, time.time() if now_s is None else now_s)
     with _database() as connection:
@@ -74,19 +72,17 @@ def evaluate(text: str, events: Events, now_s: float | None = None) -> Result:
 
 
 def check(text: str) -> None:
-    """Compiles the query without events. Raises QueryError for a query that `evaluate` would
-    refuse."""
+    """Compiles the query without events. Raises QueryError if `evaluate` would refuse it."""
     _compiled(text, 0.0)
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A database in memory with the macros of compiled queries and a bound on memory."""
-    # What doesn't fit into memory goes to the system's temporary folder, not to a folder in the
-    # working directory.
+    """A database in memory with the macros of compiled queries and a memory limit."""
+    # By default DuckDB spills to a folder in the working directory.
     spill = Path(tempfile.gettempdir()) / f"stampede-insights-{os.getpid()}"
     limits = {"temp_directory": str(spill), "memory_limit": f"{MEMORY_LIMIT_MB}MB"}
     connection = duckdb.connect(":memory:", config=limits)
-    # Else DuckDB writes one to stdout under `python -c` and in a Python shell.
+    # DuckDB would write one to stdout under `python -c` and in a Python shell.
     connection.execute("SET enable_progress_bar = false")
     connection.execute(_OPTIMIZERS)
     connection.execute(MACROS + percentiles.MACROS)
@@ -95,11 +91,10 @@ def connect() -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _database() -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database for one query: an earlier one's where one is free, for to make one takes longer
-    than most queries.
+    """A database for one query, reused if one is idle: creating one takes longer than most queries.
 
-    One that a refusal came from is as good as before. None is kept in which something else failed,
-    or that was at it for long and may hold much memory.
+    After a refusal it is as good as new. It is closed after any other error, and after a long
+    query, which may leave much memory allocated.
     """
     free = _free.setdefault(os.getpid(), [])
     with ExitStack() as closing:
@@ -123,8 +118,7 @@ def _database() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @atexit.register
 def _close() -> None:
-    """Close what is free: a database with Python functions in it must not outlive the
-    interpreter."""
+    """Closes the idle databases: one with Python functions must not outlive the interpreter."""
     for connection in _free.pop(os.getpid(), []):
         connection.close()
 
@@ -138,10 +132,10 @@ def _run(
 ) -> tuple[list, list[tuple]]:
     """Names and kinds of the columns, and the rows.
 
-    JSON in the middle of a line takes a Python function to find. Registering the first one takes
-    0.1 s, as long as reading 100,000 lines, so the query first runs without and stops at the first
-    line that needs it. It also stops where times, lines or the number of distinct values have to be
-    looked at before it can be answered.
+    Finding JSON in the middle of a line takes a Python function. Registering the first one takes
+    0.1 s, as long as reading 100,000 lines, so the query runs without it and stops at the first
+    line that needs it. It also stops if times, lines or the number of distinct values must be
+    checked first.
     """
     register(pipeline.python_functions, connection)
     in_order = "true" if not pipeline.stats_count else "false"
@@ -153,13 +147,8 @@ def _run(
                 pipeline.discovery.check_formats(source, connection)
             statement, outputs = pipeline.sql(source, fragments, first_fields)
             if len(statement) > _LONG_SQL:
-                names = [
-                    name
-                    for (name,) in connection.execute(
-                        "SELECT name FROM duckdb_optimizers()"
-                    ).fetchall()
-                ]
-                disabled = ",".join(name for name in names if name not in _ALWAYS)
+                optimizers = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+                disabled = ",".join(name for (name,) in optimizers if name not in _ALWAYS)
                 connection.execute(f"SET disabled_optimizers = '{disabled}'")
             return outputs, connection.execute(statement).fetchall()
         except duckdb.Error as error:
@@ -183,8 +172,8 @@ def _run(
 
 
 def _failure(error: duckdb.Error, source: Source) -> InsightsError:
-    """What to say of an error while the statement ran. A query that compiled is not to blame, so no
-    place is named."""
+    """The error to raise when a statement fails. A query that compiled isn't to blame, so it names
+    no place."""
     reason = str(error).splitlines()[0].partition("Error: ")[2] or str(error)
     if isinstance(error, duckdb.OutOfMemoryException):
         return EventsError(
@@ -194,7 +183,7 @@ def _failure(error: duckdb.Error, source: Source) -> InsightsError:
     if known := refusal_in(str(error)) or bad_line.locate(source.paths):
         return known
     if source.paths and (reason.startswith("log event without") or "file" in reason.lower()):
-        # DuckDB names the file itself, the checks of `events` don't
+        # DuckDB's own errors name the file, those of the checks in `events` don't
         if reason.startswith("log event"):
             reason = f"{', '.join(map(str, source.paths))}: {reason}"
         return EventsError(reason)

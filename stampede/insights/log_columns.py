@@ -1,10 +1,9 @@
-"""A run's log lines as columns: `log_events.parquet` beside `log_events.jsonl`, which stays the
-truth.
+"""A run's log lines as columns: `log_events.parquet` next to `log_events.jsonl`, which
+remains authoritative.
 
-The columns say which lines they were made from, by size and time of change in nanoseconds, and are
-used only as long as the lines are those: a line that was added, set aside or changed since, a kill
-in the middle of anything and a copy that doesn't keep times leave them unused until the next drain,
-and queries read the lines.
+The columns record the lines' size and modification time (ns), and are used only while these match.
+After any change to the lines, a kill at any moment, or a copy that doesn't keep times, queries read
+the lines until the next drain.
 """
 
 from __future__ import annotations
@@ -22,17 +21,16 @@ from stampede.runs.folder import RunFolder
 LINES, COLUMNS = "log_events.jsonl", "log_events.parquet"
 _NOTE = "stampede.lines"
 _FORMAT = 1
-# To write them all again after every cell would take a time that grows with the square of the
-# cells. Below this size it takes less than a second; above it, it waits until the lines are half as
-# many again.
+# Rewriting the columns after every cell would take time quadratic in the number of cells. Below
+# this size it takes less than a second; above it, the lines must first grow by half.
 _ALWAYS_BELOW_BYTES = 64 * 2**20
 _GROWTH = 1.5
 
 
 def store(folder: RunFolder, *, at_end: bool) -> None:
-    """Write the lines as columns where they are new; `at_end` says that no cell follows. Says it
-    where they can't be written, and raises nothing: without them queries are slower and the
-    same."""
+    """Writes the lines as columns if the lines are new; `at_end` says that no cell follows. If
+    that fails it prints a warning and raises nothing: queries return the same without them,
+    more slowly."""
     lines, columns = folder.path / LINES, folder.path / COLUMNS
     try:
         stamp = _stamp(lines)
@@ -43,34 +41,30 @@ def store(folder: RunFolder, *, at_end: bool) -> None:
         if not (at_end or has_grown or is_small):
             return
         if not is_small:
-            say(
-                f"writing {COLUMNS}: {stamp['bytes'] / 1e6:,.0f} MB of lines, about 10 s per GB",
-                style="dim",
-            )
+            megabytes = stamp["bytes"] / 1e6
+            say(f"writing {COLUMNS} from {megabytes:,.0f} MB, about 10 s per GB", style="dim")
         export(lines, columns, {_NOTE: json.dumps(stamp)})
     except FileNotFoundError:
         return
     except (InsightsError, duckdb.Error, OSError) as error:
         reason = str(error).splitlines()[0]
-        say(
-            f"{COLUMNS} wasn't written, so queries over the run read the lines, which is slower: "
-            f"{reason}",
-            style="yellow",
-        )
+        problem = f"{COLUMNS} wasn't written, so queries read the lines, which is slower: {reason}"
+        say(problem, style="yellow")
 
 
 def answer(text: str, lines: Path) -> Result:
-    """The query over a run's `lines`, from the columns beside them where they hold exactly those.
+    """The query over a run's `lines`, from the columns if they match.
 
-    Raises what `evaluate` raises of the lines."""
+    Raises what `evaluate` raises for the lines.
+    """
     if columns := stored(lines):
-        with contextlib.suppress(InsightsError):  # damaged or taken away: the lines are still there
+        with contextlib.suppress(InsightsError):  # damaged or removed: the lines are still there
             return evaluate(text, columns)
     return evaluate(text, lines)
 
 
 def stored(lines: Path) -> Path | None:
-    """The columns beside a run's `lines` if they hold exactly those."""
+    """The columns of a run's `lines`, if they match."""
     columns = lines.with_name(COLUMNS)
     try:
         return columns if _noted(columns) == _stamp(lines) else None
@@ -79,12 +73,12 @@ def stored(lines: Path) -> Path | None:
 
 
 def _stamp(lines: Path) -> dict[str, int]:
-    """Which lines they are. Raises OSError."""
+    """Identifies the state of the lines. Raises OSError."""
     state = lines.stat()
     return {"format": _FORMAT, "bytes": state.st_size, "mtime_ns": state.st_mtime_ns}
 
 
 def _noted(columns: Path) -> dict[str, int]:
-    """Which lines the columns were made from; nothing where they aren't a run's."""
+    """The state of the lines that the columns were made from; empty if the file isn't a run's."""
     note = read_notes(columns).get(_NOTE)
     return json.loads(note) if note else {}

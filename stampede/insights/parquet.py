@@ -16,23 +16,23 @@ from stampede.insights.events.source import POINTER_COLUMN, Events, literal_path
 from stampede.insights.expressions.functions.python_functions import register
 from stampede.insights.values import pointer, sql_string
 
-# events whose JSON keys become columns; a key first seen later is read from the message
+# events whose JSON keys become columns; keys first seen later are read from the message
 _LOOKED_AT = 2_000
 _MOST_COLUMNS = 200  # as many fields as the service discovers in an event
-# One thread and groups of a third of DuckDB's default: 0.3 GiB for a million records where two
-# threads and the default take 1.3 GiB, a fifth less CPU, and queries as fast.
+# One thread and row groups a third of DuckDB's default: 0.3 GiB for a million records instead of
+# 1.3 GiB with two threads and the default, a fifth less CPU, and queries as fast.
 _THREADS = 1
 _EVENTS_IN_A_GROUP = 40_960
 
 
 def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -> int:
-    """Writes the events to a Parquet file (zstd), in their order, and returns how many there are.
+    """Writes the events to a Parquet file (zstd), in order, and returns their number.
 
-    Beside the five columns of an event there is one for each key that holds a string, number or
-    boolean in the JSON of the first events, so that a query reads only the fields that it names.
-    `notes` are kept with the file, for `read_notes`. A file that is there already is replaced
-    whole, or not at all. Raises EventsError for events that can't be read, for a path that can't be
-    written, and for one that isn't a file (a device would be replaced by one).
+    Besides the five columns of an event there is one for each key with a string, number or boolean
+    in the JSON of the first events, so that a query reads only the fields that it names. `notes`
+    are stored in the file, for `read_notes`. An existing file is replaced completely or not at all.
+    Raises EventsError for events that can't be read, a path that can't be written, and an existing
+    path that isn't a file (a device would be replaced by one).
     """
     if path.exists() and not path.is_file():
         raise EventsError(f"{path} can't be written: it isn't a file")
@@ -60,7 +60,7 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
             beside.replace(path)
         except (duckdb.Error, OSError) as error:
             reason = str(error).splitlines()[0]
-            # JSON inside of a text
+            # DuckDB's message may be JSON inside the text
             if inner := re.search(r'"exception_message":("(?:[^"\\]|\\.)*")', reason):
                 reason = json.loads(inner[1])
             raise bad_line.locate(source.paths) or EventsError(
@@ -73,8 +73,8 @@ def export(events: Events, path: Path, notes: Mapping[str, str] | None = None) -
 
 
 def read_notes(path: Path) -> dict[str, str]:
-    """What `export` was given to keep with the file; nothing for a file that isn't there or is no
-    whole Parquet."""
+    """The notes that `export` stored in the file; empty for a missing file or
+    incomplete Parquet."""
     if not path.is_file():
         return {}
     with duckdb.connect(":memory:") as connection:
@@ -94,8 +94,8 @@ def _quoted(name: str) -> str:
 def _scalar_keys(messages: list[str]) -> list[str]:
     """The keys of the messages' JSON objects that never hold a map or list, in order of appearance.
 
-    Of keys that differ in case alone only the first: DuckDB would rename the column of the second,
-    to what may be the name of a third.
+    Of keys that differ only in case, only the first: DuckDB would rename the second column, perhaps
+    to the name of a third.
     """
     scalar: dict[str, bool] = {}
     for message in messages:

@@ -17,14 +17,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Result:
-    """`rows` hold numbers as int or float and everything else as str, a map or list as JSON text.
+    """`rows` hold numbers as int or float and everything else as str, maps and lists as JSON text.
 
-    A missing field is left out of its row.
+    A missing field is omitted from its row.
 
     Whole numbers are int, booleans 1 or 0, timestamps `YYYY-MM-DD HH:MM:SS.mmm` (UTC). `columns`
-    names every column, in order. `truncated` says that the default limit of 10,000 rows cut the
-    result off. `notes` are lines for the user about what the query means to the service and may
-    surprise.
+    names every column, in order. `truncated` says that the default limit of 10,000 rows
+    truncated the result. `notes` tell the user where the service's interpretation of the query
+    may be surprising.
     """
 
     columns: list[str]
@@ -45,9 +45,9 @@ class Result:
 
     def as_service(self) -> list[list[dict[str, str]]]:
         """The rows as GetQueryResults returns them: pairs of `field` and `value`, event rows with
-        @ptr at the end.
+        @ptr last.
 
-        The service's @ptr is opaque; here it is the place of the event in its source.
+        The service's @ptr is opaque; here it is the event's place in its source.
         """
         rows = [
             [{"field": name, "value": value} for name, value in row.items()]
@@ -59,11 +59,9 @@ class Result:
         return rows
 
     def _string(self, name: str, value: Any) -> str:
-        return (
-            number_text(value, computed=name in self._computed)
-            if isinstance(value, float)
-            else str(value)
-        )
+        if isinstance(value, float):
+            return number_text(value, computed=name in self._computed)
+        return str(value)
 
 
 def result(
@@ -74,8 +72,8 @@ def result(
     of_events: bool,
     notes: Iterable[str],
 ) -> Result:
-    """The Result of raw database rows, by the name and kind of each column; rows `of_events` end
-    with their place."""
+    """The Result for raw database rows, given each column's name and kind; rows `of_events` end
+    with their place in the source."""
     pointers = tuple(pointer_text(row[-1]) for row in rows) if of_events else ()
     typed = []
     for row in rows:
@@ -90,7 +88,7 @@ def result(
 
 
 def pointer_text(ordinal: int) -> str:
-    """The @ptr of the event at a place of its source."""
+    """The @ptr of the event at a place in its source."""
     return b64encode(ordinal.to_bytes(8, "big")).decode()
 
 
@@ -107,8 +105,8 @@ def _typed(value: Any, kind: Kind) -> Any:
 
 
 def _dynamic(text: str) -> Any:
-    """JSON text of a scalar as str, int or float; true and false are 1 and 0, and what isn't JSON,
-    nan, is missing."""
+    """JSON text of a scalar as str, int or float; true and false are 1 and 0; what isn't JSON, such
+    as nan, is missing."""
     if text.startswith('"'):
         return json.loads(text)
     if text in ("true", "false"):
@@ -123,7 +121,7 @@ def _dynamic(text: str) -> Any:
 
 
 def _whole(number: float | str) -> int | float | None:
-    """A double, or its text or that of an integer, as Python has it; digits that a double doesn't
+    """A double, or the text of a double or integer, as a Python number; digits that a double can't
     hold stay."""
     if isinstance(number, str):
         if number.lstrip("-").isdigit() and -(2**63) <= int(number) < 2**63:
@@ -141,11 +139,11 @@ def time_text(ms: int) -> str:
 
 
 def number_text(number: float, *, computed: bool = True) -> str:
-    """A number as the service prints it, without exponent and zeros at the end: a `computed` one
-    with four decimals, below 1 with four significant digits; a logged one with all its digits.
+    """A number as the service prints it, without an exponent or trailing zeros: `computed` ones
+    with four decimals, below 1 with four significant digits; logged ones with all their digits.
 
-    Source: recorded results, tests/data/aws_answers/insights.json. Halves are rounded up, on the
-    decimal digits.
+    Source: recorded results, tests/data/aws_answers/insights.json. Halves are rounded up,
+    in decimal.
     """
     if isinstance(number, int):
         return str(number)

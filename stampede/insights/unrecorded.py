@@ -1,5 +1,5 @@
-"""Invocations that left no record, by kind: of a function that is killed, only Lambda's own log
-lines tell."""
+"""Invocations that left no record, by kind: only Lambda's own log lines tell of a
+killed function."""
 
 from __future__ import annotations
 
@@ -16,33 +16,31 @@ from stampede.insights import InsightsError, log_columns
 from stampede.runs import stored_json
 from stampede.runs.account import CellAccount
 
-# In the place of the last stage of the saved query `failures`, which counts them.
+# Replaces the last stage of the saved query `failures`, which counts them.
 EACH = "| display invocation, kind, memory_size_mb, last_ms, line | limit 100000"
 
 
 def unrecorded(folder: Path) -> list[dict[str, Any]]:
-    """A row for each in the folder of a run: its `cell`, its `kind`, the `memory_size_mb` that its
-    `line` may name, and `last_ms`, in epoch ms. [] where the run's lines, records or messages can't
-    be read.
+    """One row for each such invocation of a run: its `cell`, its `kind`, the `memory_size_mb` and
+    `line` of its log, and `last_ms`, in epoch ms. Empty if the run's lines, records or messages
+    can't be read.
 
-    Lambda's lines name no message: an invocation is of the cell whose messages had been sent last,
-    of "" where no time of sending is known.
+    Lambda's lines name no message, so an invocation belongs to the cell that was last being sent
+    to, or to "" if no sending time is known.
     """
     query, floods = (QUERIES / "common" / "failures.cwli").read_text(encoding="utf-8"), []
     try:
-        failed = log_columns.answer(
-            query[: query.rindex("| stats")] + EACH, folder / log_columns.LINES
-        ).rows
+        text = query[: query.rindex("| stats")] + EACH
+        failed = log_columns.answer(text, folder / log_columns.LINES).rows
         if not failed:
             return []
-        records = folder / "records.jsonl"  # is only there where an invocation left one
+        records = folder / "records.jsonl"  # exists only if an invocation left a record
         rows_of_records = stored_json.rows(records, []) if records.exists() else ()
         recorded = {str(row.get("request_id")) for _, row in rows_of_records}
         for _, row in stored_json.rows(folder / "sent.jsonl", []):
-            if type(row.get("sent_at_ms")) is int and (
-                not floods or floods[-1][1] != str(row.get("cell"))
-            ):
-                floods.append((row["sent_at_ms"], str(row.get("cell"))))
+            sent_at_ms, cell = row.get("sent_at_ms"), str(row.get("cell"))
+            if type(sent_at_ms) is int and (not floods or floods[-1][1] != cell):
+                floods.append((sent_at_ms, cell))
     except (InsightsError, OSError, stored_json.NotAFile):
         return []
     rows = []
@@ -54,19 +52,13 @@ def unrecorded(folder: Path) -> list[dict[str, Any]]:
 
 
 def with_unrecorded(accounts: Sequence[CellAccount], folder: Path) -> list[CellAccount]:
-    """The accounts of the run in `folder`, with the kinds of invocations that left no record; they
-    are looked for where a message without a success lacks one."""
-    if not any(
-        account.dead_lettered or account.unanswered or account.unaccounted for account in accounts
-    ):
+    """The accounts of the run in `folder`, completed by the kinds of invocations without a record;
+    reads the lines only if a message lacks one."""
+    if not any(row.dead_lettered or row.unanswered or row.unaccounted for row in accounts):
         return list(accounts)
-    kinds = Counter((row["cell"], row["kind"]) for row in unrecorded(folder))
+    kinds: dict[str, Counter[str]] = {}
+    for row in unrecorded(folder):
+        kinds.setdefault(row["cell"], Counter())[row["kind"]] += 1
     return [
-        replace(
-            account,
-            without_record={
-                kind: count for (cell, kind), count in kinds.items() if cell == account.cell
-            },
-        )
-        for account in accounts
+        replace(account, without_record=dict(kinds.get(account.cell, ()))) for account in accounts
     ]

@@ -1,35 +1,30 @@
-"""How a value of the query language is held in DuckDB, and how one kind is read as another.
+"""How DuckDB holds a value of the query language, and how one kind is read as another.
 
 Insights is stringly typed. Here every compiled expression has a static kind:
 
-* DYNAMIC: what JSON discovery found, as JSON text, so that the string "7" and the number 7 stay
-apart;
+* DYNAMIC: a discovered JSON value, as JSON text, so that the string "7" and the number 7 differ;
 * TEXT: always a string, such as `@message` or a parsed field;
-* MAP: JSON text of a map or list, from `jsonParse`, `split` or `parse logfmt`; JSON: what stands
-inside one, which may
-  be a map or list again. Where a scalar is needed, a map or list is missing;
+* MAP: JSON text of a map or list, from `jsonParse`, `split` or `parse logfmt`; JSON: an element of
+  one, which may be a map or list again. Where a scalar is needed, a map or list is missing;
 * NUMBER (a double), INTEGER, TIMESTAMP (ms since the epoch, UTC) and BOOLEAN (1 or 0 in results).
 
 Rules, decided here where the service documents none:
-* A missing value is SQL's NULL. A function, an operator or a comparison on it is missing too, and a
-condition
-  that is missing does not hold, and neither does its `not`; guard with `ispresent`.
-* A string in a numeric place counts as a number when all of it looks like one (`-1.5e3`), otherwise
-as missing.
-* JSON null counts as missing; a JSON object or array is not a value itself (its elements are).
-JSON's true and false
-  are the numbers 1 and 0 everywhere (powertools-lambda-dotnet#667, AWS's samples that filter `=
-  1`); jsonStringify of a map alone still writes them as words. The texts "true" and "false" stay
-  text.
-* A result that is no finite number (division by zero, log of 0) is missing.
-* 64-bit integers stay integers: numbers are computed as doubles, and once more as integers where a
-double may not hold
-  them (see `exact`). What fits in no 64 bits, or has a fraction, stays a double, which shows as
-  such (9.3E18).
 
-SQL that mentions an operand more than once is only ever built over columns and literals:
-`Compiler.simple` puts any other operand in a column of its own first, so that nested expressions
-stay small.
+* A missing value is NULL in SQL. Functions, operators and comparisons on it are missing too; a
+  missing condition isn't true, and neither is its `not`; guard with `ispresent`.
+* A string in a numeric place counts as a number if all of it looks like one (`-1.5e3`), otherwise
+  as missing.
+* JSON null counts as missing; a JSON object or array is not itself a value (its elements are).
+  JSON's true and false are the numbers 1 and 0 everywhere (powertools-lambda-dotnet#667, AWS's
+  samples that filter `= 1`); only jsonStringify of a map writes them as words. The texts "true" and
+  "false" stay text.
+* A result that isn't a finite number (division by zero, log of 0) is missing.
+* 64-bit integers stay integers: numbers are computed as doubles, and again as integers if a double
+  may not be exact (see `exact`). A number beyond 64 bits, or with a fraction, stays a double and is
+  printed as one (9.3E18).
+
+SQL may repeat an operand only if it is a column or literal: `Compiler.simple` first stores any
+other operand in a column, so that nested expressions stay small.
 """
 
 import re
@@ -57,12 +52,11 @@ NUMERIC = {Kind.NUMBER, Kind.INTEGER, Kind.TIMESTAMP, Kind.BOOLEAN}
 
 @dataclass(frozen=True)
 class Value:
-    """A compiled expression: SQL text, its kind, and the literal it stands for, if it is one.
+    """A compiled expression: SQL text, its kind, and its value if it is a literal.
 
-    `column` says that the SQL is a bare column; `number` is the column that holds the value read as
-    a number, where a stage has made one. A NUMBER of whole numbers has `exact`, until
-    `exact.columns` stores it; then the column `big` holds the integers of which the double may not
-    be exact.
+    `column` says that the SQL is a bare column; `number` names the column with the numeric reading,
+    if a stage has created one. A NUMBER of whole numbers has `exact`, until `exact.columns` stores
+    it; then the column `big` holds the integers for which the double may not be exact.
     """
 
     sql: str
@@ -81,34 +75,33 @@ class Value:
 
 @dataclass(frozen=True)
 class Exact:
-    """A number beside its double: `whole` is SQL of type HUGEINT, missing where the number isn't a
-    whole one; `reach` of type DOUBLE: below 2**53 neither the number nor any step on the way to it
-    is larger, so the double is exact.
-    """
+    """An exact number next to its double: `whole` is SQL of type HUGEINT, missing if the number
+    isn't whole; `reach` is SQL of type DOUBLE, an upper bound on the number and every intermediate
+    result: below 2**53 the double is exact."""
 
     whole: str
     reach: str
 
 
-EXACT_BELOW = 2**53  # doubles hold every integer up to there
+EXACT_BELOW = 2**53  # doubles hold every integer up to this one
 _LOOKS_NUMERIC = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
-# As a program writes a long, and a double that `result` prints in digits too; `insights_plain` sees
-# that it reads back.
+# How programs write a long, and a double that `result` also prints in digits; `insights_plain`
+# checks that it reads back unchanged.
 _LONG = "(?:0|-?[1-9][0-9]{0,17})"
 _FRACTION = "(?:0[.]0+|-?[1-9][0-9]{0,6}[.][0-9]{1,17}|-?0[.]0{0,2}[1-9][0-9]{0,16})"
 
-# Timestamps (ms) that every calendar function here can handle, with a thousand years to spare: 1019
+# Timestamps (ms) that every calendar function here supports, with a thousand years to spare: 1019
 # to 5138.
 EARLIEST_MS, LATEST_MS = -30_000_000_000_000, 100_000_000_000_000
 
 # Run once per connection. All but insights_number and the ..._text of numbers and times repeat
-# their argument. Where the argument is long and the rows are many, a stage of its own makes it a
-# column first: DuckDB computes each mention. insights_json_double is insights_json_number with the
-# infinities that are missing there. insights_plain turns JSON text of a string into that of a
-# number, where a program writes a long or double that way: 7, 1.5, 77.40. insights_quoted is
-# starts_with(v, '"') at a third of its cost. insights_scalar: JSON text of strings and negative
-# numbers sorts before "-A", that of others from "0" to ":"; what else there is are lists, maps,
-# null, and nan and inf, which DuckDB reads and JSON doesn't have.
+# their argument, and DuckDB computes each mention: if it is expensive and rows are many, store it
+# in a column first. insights_json_double is insights_json_number with infinities, which are missing
+# there. insights_plain turns the JSON text of a string into that of a number, if written as
+# programs write a long or double: 7, 1.5, 77.40. insights_quoted is starts_with(v, '"') at a third
+# of the cost. insights_scalar: JSON text of strings and negative numbers sorts before "-A", that of
+# other numbers between "0" and ":"; the rest are lists, maps, null, and nan and inf, which DuckDB
+# accepts and JSON doesn't have.
 MACROS = rf"""
 CREATE TEMP MACRO insights_scalar(v) AS
   CASE WHEN v < '-A' THEN v WHEN v < '0' THEN NULL WHEN v < ':' THEN v
@@ -150,16 +143,16 @@ CREATE TEMP MACRO insights_natural(s) AS list_transform(regexp_extract_all(s, '[
 
 
 def sql_string(text: str) -> str:
-    """A string as an SQL literal. DuckDB's ordinary literals know no escape but the doubled quote.
+    """A string as an SQL literal. DuckDB's ordinary literals have no escapes but the doubled quote.
 
-    It is never read as the place in a stage that stands for the stage before it.
+    The result never contains `{previous}`, which stages replace by the previous stage.
     """
     parts = [quoted(part) for part in text.split("{previous}")]
     return parts[0] if len(parts) == 1 else "(" + " || '{' || 'previous}' || ".join(parts) + ")"
 
 
 def pointer(keys: Iterable[str]) -> str:
-    """The JSON pointer (RFC 6901) of keys from the outside in."""
+    """The JSON pointer (RFC 6901) for keys from the outside in."""
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
@@ -173,8 +166,7 @@ def text_literal(text: str) -> Value:
 
 
 def number_literal(number: float) -> Value:
-    """An int that a double doesn't hold stays one in `literal`; every other number is a float
-    there."""
+    """`literal` is an int if a double can't hold the number, otherwise a float."""
     known = number if abs(number) >= EXACT_BELOW else float(number)
     return Value(sql_number(number), Kind.NUMBER, literal=known)
 
@@ -185,7 +177,7 @@ def looks_numeric(text: str) -> bool:
 
 
 def as_number(value: Value) -> str:
-    """SQL of type double: the value read as a number; missing where it doesn't look like one."""
+    """SQL of type double: the value read as a number; missing if it doesn't look like one."""
     if value.number is not None:
         return value.number
     if value.kind is Kind.NUMBER:
@@ -201,14 +193,12 @@ def as_number(value: Value) -> str:
 
 
 def as_double(value: Value) -> str:
-    """SQL of type double of a DYNAMIC or TEXT column, as `as_number` but with infinities and
-    NaN."""
+    """SQL of type double for a DYNAMIC or TEXT column: `as_number` with infinities and NaN."""
     return f"insights_{'json_double' if value.kind is Kind.DYNAMIC else 'number'}({value.sql})"
 
 
 def as_long(value: Value) -> str:
-    """SQL of type bigint: the value without its fraction; missing where it is no number, or out of
-    range."""
+    """SQL of type bigint: the value, truncated; missing if it isn't a number or is out of range."""
     if isinstance(value.literal, int):
         return f"TRY_CAST('{value.literal}' AS BIGINT)"
     if value.kind in (Kind.DYNAMIC, Kind.TEXT):
@@ -220,15 +210,13 @@ def as_long(value: Value) -> str:
 
 
 def as_text(value: Value) -> str:
-    """SQL of type varchar: the value as it is printed."""
+    """SQL of type varchar: the value as printed."""
     if value.kind is Kind.TEXT:
         return value.sql
     if value.kind is Kind.DYNAMIC:
-        return (
-            f"insights_text({value.sql})"
-            if value.column
-            else f"json_extract_string({value.sql}, '$')"
-        )
+        if value.column:
+            return f"insights_text({value.sql})"
+        return f"json_extract_string({value.sql}, '$')"
     if isinstance(value.literal, int):
         return f"'{value.literal}'"
     if value.kind is Kind.NUMBER:
@@ -240,7 +228,7 @@ def as_text(value: Value) -> str:
 
 
 def as_dynamic(value: Value) -> str:
-    """SQL of type varchar that holds JSON text, for results whose kind depends on the row."""
+    """SQL of type varchar with JSON text, for results whose kind depends on the row."""
     if value.kind is Kind.DYNAMIC:
         return value.sql
     if value.kind in (Kind.TEXT, Kind.TIMESTAMP):
@@ -249,12 +237,11 @@ def as_dynamic(value: Value) -> str:
 
 
 def sort_number(value: Value) -> str | None:
-    """SQL of the number that a column's text or JSON text is sorted as; None for a column of
-    numbers.
+    """SQL of the number by which a column's text or JSON text is sorted; None for a numeric column.
 
-    A text is a number here when it is written in digits, with no more than a sign and one point:
-    `5e1` and `9a` are mixes of digits and other characters, which sort by chunks. Source:
-    CWL_QuerySyntax-Sort, "number values are values that include only numbers".
+    Here a text is a number if it consists of digits with at most a sign and one point: `5e1` and
+    `9a` mix digits and other characters, and sort by chunks. Source: CWL_QuerySyntax-Sort, "number
+    values are values that include only numbers".
     """
     if value.kind in NUMERIC:
         return None
@@ -265,11 +252,10 @@ def sort_number(value: Value) -> str | None:
 
 
 def order_keys(value: Value, number: str | None = None, text: str | None = None) -> list[str]:
-    """SQL of what a column's values are sorted by, one after the other: numbers after other values,
-    01 before 1.
+    """SQL of the successive sort keys of a column: numbers after other values, 01 before 1.
 
-    `number` and `text` are columns that hold `sort_number` and `as_text`, where there are such:
-    planning takes its time for each mention.
+    `number` and `text` are columns with `sort_number` and `as_text`, if they exist: each repetition
+    takes planning time.
     """
     if value.kind in NUMERIC:
         return [value.sql, value.big] if value.big else [value.sql]
@@ -280,7 +266,7 @@ def order_keys(value: Value, number: str | None = None, text: str | None = None)
 
 
 def finished(value: Value) -> Value:
-    """The value as a column stores it: numbers that are not finite become missing."""
+    """The value as stored in a column: non-finite numbers become missing."""
     if value.kind is not Kind.NUMBER or value.simple:
         return value
     return Value(f"insights_finite({value.sql})", value.kind)

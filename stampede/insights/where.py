@@ -1,4 +1,4 @@
-"""Narrows a query to a run, or any other field value, by a filter in front of it."""
+"""Narrows a query to a run, or any other field value, by putting a filter in front."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from stampede.insights.errors import QueryError
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_@][A-Za-z0-9_@.]*")
-# Written without quotes: the service's examples compare numbers so. Anything that reads back
+# Written without quotes, as the service's examples write numbers. Anything that would read back
 # differently is quoted.
 _PLAIN_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}|-?(0|[1-9][0-9]{0,9})\.[0-9]{0,5}[1-9]")
 
@@ -15,12 +15,12 @@ Value = str | int | float
 
 
 def with_filters(text: str, filters: Mapping[str, Value | Sequence[Value]]) -> str:
-    """The query `text` with one `filter` stage for each field and its value, or values, in front,
-    after its leading comments.
+    """The query `text` with a `filter` stage for each field and its value, or values, in front,
+    after the leading comments.
 
-    The result is a query for the service as well as for `evaluate`. A string that is a plain number
-    is written without quotes. Raises QueryError for a field or value that can't be written in a
-    query.
+    The result is a query for the service as well as for `evaluate`. A string that is a plain
+    number is written without quotes. Raises QueryError for a field or value that can't be written
+    in a query.
     """
     return _in_front(
         text, [f"filter {_condition(name, value)}\n| " for name, value in filters.items()]
@@ -28,14 +28,13 @@ def with_filters(text: str, filters: Mapping[str, Value | Sequence[Value]]) -> s
 
 
 def without(text: str, fields: Mapping[str, Value]) -> str:
-    """The query `text` without the lines in which all `fields` have these values. Raises
-    QueryError."""
+    """The query `text` without lines in which all `fields` have these values. Raises QueryError."""
     together = " and ".join(_condition(name, value) for name, value in fields.items())
     return _in_front(text, [f"filter not ({together})\n| "])
 
 
 def _in_front(text: str, stages: Iterable[str]) -> str:
-    # a comment ends with \n, and not where splitlines() sees a line end
+    # a comment ends at \n only, not at the other line ends of splitlines()
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     comments = 0
     while comments < len(lines) and (

@@ -1,2 +1,2 @@
-"""Fakes of AWS, one for each service. Those that answer over HTTP are a `Loopback`; `simulated_aws`
-runs on a clock."""
+"""Fakes of AWS, one for each service. Those over HTTP are a `Loopback`; `simulated_aws` has its
+own clock."""

@@ -1,5 +1,5 @@
-"""An account as the doctor asks about it: who we are, limits, functions, instances, and whether a
-service is there."""
+"""An account as the doctor queries it: identity, limits, functions, instances, and
+available services."""
 
 import json
 import re
@@ -15,7 +15,7 @@ BODIES = {
     "s3express": BUCKETS,
     "iam": "<R><ListRolesResult><Roles/></ListRolesResult></R>",
 }
-# REST operations, by what their paths end with.
+# REST operations, by the ends of their paths.
 PATHS = {
     "/account-settings": "GetAccountSettings",
     "/concurrency": "GetFunctionConcurrency",
@@ -24,9 +24,9 @@ PATHS = {
 
 
 class FakeAccount(Loopback):
-    """What is refused (403) or lacking (501, as in LocalStack) is named by service or operation.
+    """`refuse` (403) and `lacks` (501, as in LocalStack) name services or operations.
 
-    `functions`: {name: reserved concurrency}; `bodies` replace what a service answers.
+    `functions`: {name: reserved concurrency}; `bodies` replace the answers of services.
     """
 
     def __init__(
@@ -58,9 +58,8 @@ class FakeAccount(Loopback):
             return _error(403, "AccessDeniedException")
         if operation == "GetFunctionConcurrency":
             return self._reserved(request.path.split("/")[-2])
-        body = self._body(operation, request.body.decode()) or self.bodies.get(
-            service, {"Functions": []}
-        )
+        usual = self.bodies.get(service, {"Functions": []})
+        body = self._body(operation, request.body.decode()) or usual
         return 200, {}, (body if isinstance(body, str) else json.dumps(body)).encode()
 
     def _reserved(self, name):
@@ -85,5 +84,5 @@ class FakeAccount(Loopback):
 
 
 def _error(status, code):
-    """In the form of services that speak JSON, by an operation or by REST."""
+    """An error of a JSON service, as an operation or REST call returns it."""
     return status, {"x-amzn-ErrorType": code}, json.dumps({"__type": code}).encode()

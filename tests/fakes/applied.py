@@ -1,4 +1,4 @@
-"""A stack that was applied by hand in infra/: what `terraform output` prints, without Terraform."""
+"""A stack applied by hand in infra/: the values of `terraform output`, without Terraform."""
 
 from types import SimpleNamespace
 
@@ -7,8 +7,8 @@ from stampede.stacks import target as targets
 
 
 def apply(monkeypatch, root, outputs):
-    """From now on the folder `root` has infra/ with a stack of these outputs applied, as `--target
-    aws` finds it."""
+    """Gives the folder `root` an infra/ with an applied stack of these outputs, for
+    `--target aws`."""
     (root / "infra" / ".terraform").mkdir(parents=True, exist_ok=True)
     monkeypatch.setattr(stack, "ROOT", root)
     monkeypatch.setattr(

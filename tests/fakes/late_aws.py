@@ -1,6 +1,6 @@
-"""The embedded AWS with three habits of AWS's that it lacks, a minute of AWS's being 3 s.
+"""The embedded AWS with three delays that AWS has and it lacks; a minute on AWS takes 3 s here.
 
-`python -m tests.fakes.late_aws` is the command line whose embedded AWS has them: its keeper is this
+`python -m tests.fakes.late_aws` is the command line with such an embedded AWS, whose keeper is this
 module too.
 """
 
@@ -20,16 +20,16 @@ from ministack.services import cloudwatch_logs, ec2, iam, lambda_svc
 from stampede.cli import command_line
 from stampede.emulator import keeper, ministack
 
-# The interfaces of a function stay for minutes after it has left a network (Lambda guide, VPC).
+# A function's interfaces stay for minutes after it has left a network (Lambda guide, VPC).
 LINGERS_S = 6.0
-# AWS names no time for a changed policy (IAM guide, Troubleshoot IAM).
+# AWS doesn't say how long a changed policy takes (IAM guide, Troubleshoot IAM).
 SPREADS_S = 1.5
-# Lambda's lines were recorded 2 to 9 s after their time (grafana/alloy#5854).
+# Lambda's lines were recorded 2 to 9 s after their timestamps (grafana/alloy#5854).
 LATE_S, EMPTY_ONE_IN = 0.4, 10
 
 
 def keep_used_networks() -> None:
-    """Let EC2 refuse to delete a subnet or group that a function is in, or was in a moment ago."""
+    """Makes EC2 refuse to delete a subnet or group that a function uses, or used a moment ago."""
     used_at: dict[str, float] = {}
     handle = lambda_svc.handle_request
 
@@ -59,7 +59,7 @@ def keep_used_networks() -> None:
 
 
 def spread_policies_late() -> None:
-    """Judge requests by the policies that a role had SPREADS_S ago."""
+    """Judges requests by the policies that a role had SPREADS_S ago."""
     handle, gather = iam.handle_request, iam_evaluator._gather_role_policies
     history: dict[str, list[tuple[float, list]]] = {}
 
@@ -82,7 +82,7 @@ def spread_policies_late() -> None:
 
 
 def show_lines_late() -> None:
-    """Let Logs show a line late, and now and then an empty page before the others."""
+    """Makes Logs show lines late, and sometimes an empty page first."""
     show_all, asked = cloudwatch_logs._filter_log_events, itertools.count(1)
 
     def show_what_is_due(data: dict) -> tuple:
@@ -102,7 +102,7 @@ def show_lines_late() -> None:
 
 
 def main() -> int | None:
-    """The keeper where the command line below starts it; else the command line."""
+    """The keeper if started by the command line below; otherwise the command line."""
     if not sys.argv[1:2] or not sys.argv[1].isdecimal():
         ministack.KEEPER = "tests.fakes.late_aws"
         return command_line.main()

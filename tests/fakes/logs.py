@@ -1,4 +1,4 @@
-"""CloudWatch Logs' three calls of a query, since no emulator evaluates one."""
+"""CloudWatch Logs' three calls for a query, since no emulator evaluates queries."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,9 +9,8 @@ from tests.fakes.loopback import JsonService
 class FakeLogs(JsonService):
     """Answers StartQuery, GetQueryResults and StopQuery.
 
-    `statuses` are given one after the other, the last one again and again; `rows` are those of the
-    result, as dictionaries; with `page_rows` they come in pages of so many. `arrived` answers the
-    count of arrived records.
+    `statuses` are returned in turn, the last one repeatedly; `rows` is the result, as dictionaries,
+    in pages of `page_rows`. `arrived` is the result of counting the records that arrived.
     """
 
     def __init__(
@@ -28,7 +27,7 @@ class FakeLogs(JsonService):
         self._hooks: dict[str, Callable[[], None]] = {}
 
     def on_call(self, operation: str, hook: Callable[[], None]) -> None:
-        """Calls `hook` when the operation is next asked for."""
+        """Calls `hook` at the next call of the operation."""
         self._hooks[operation] = hook
 
     def StartQuery(self, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -41,10 +40,8 @@ class FakeLogs(JsonService):
     def GetQueryResults(self, parameters: dict[str, Any]) -> dict[str, Any]:
         self._hooks.pop("GetQueryResults", lambda: None)()
         text = self.requests("StartQuery")[-1]["queryString"]
-        rows, first = (
-            self._arrived if "as arrived" in text else self._rows,
-            int(parameters.get("nextToken", 0)),
-        )
+        rows = self._arrived if "as arrived" in text else self._rows
+        first = int(parameters.get("nextToken", 0))
         if not first:
             status = self._left.pop(0) if len(self._left) > 1 else self._left[0]
             if status != "Complete":

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback, through which every fake of a service answers."""
+"""An HTTP server on loopback, the base of every fake service."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ HOST = "127.0.0.1"
 
 
 class ConnectionCut(Exception):
-    """Ends a connection without a word, in the middle of an answer or instead of it."""
+    """Closes a connection abruptly, during an answer or instead of it."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request as it came in; of a parameter of the query that comes twice, `query` has the
-    first."""
+    """A received request; `query` has the first value of a repeated parameter."""
 
     method: str
     path: str
@@ -32,29 +31,29 @@ class Request:
 
     @property
     def operation(self) -> str:
-        """The operation of a service that speaks JSON or Query; "" of one that speaks REST."""
+        """The operation of a service that uses the JSON or Query protocol; "" for REST."""
         target = self.headers.get("X-Amz-Target", "").rpartition(".")[2]
         return target or parse_qs(self.body.decode(errors="replace")).get("Action", [""])[0]
 
 
 class Loopback:
-    """A context manager, which listens at `url` from its beginning to its end.
+    """A context manager that listens at `url` while it is open.
 
-    A fake overrides `answer`, or `exchange` for what HTTP forbids.
+    A fake overrides `answer`, or `exchange` for anything that HTTP forbids.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.url = ""
         self.connections = 0
-        self.stopping = threading.Event()  # ends what waits in an answer
+        self.stopping = threading.Event()  # ends answers that wait
         self._tls = tls
 
     def answer(self, request: Request) -> tuple[int, dict[str, str], bytes | Iterable[bytes]]:
-        """Status, headers, and content: in pieces, it needs its length among the headers."""
+        """Status, headers, and content; content in pieces needs a Content-Length header."""
         raise NotImplementedError
 
     def exchange(self, http: Connection) -> None:
-        """Answer the next request of a connection."""
+        """Answers the next request of a connection."""
         http.respond(*self.answer(http.read_request()))
 
     def __enter__(self) -> Self:
@@ -74,11 +73,11 @@ class Loopback:
 
 
 class JsonService(Loopback):
-    """A service that speaks JSON: a fake of one has a method for each operation, which takes its
-    parameters and returns its answer.
+    """A service with a JSON protocol: a fake has a method for each operation, from its parameters
+    to its answer.
 
-    `calls` holds (operation, parameters) in order; `errors`, by operation, what its first calls end
-    with: error codes, or "code: message"; "": no error.
+    `calls` holds (operation, parameters) in order; `errors` holds the errors of each operation's
+    first calls: codes, or "code: message"; "" is no error.
     """
 
     def __init__(self, errors: Mapping[str, list[str]] | None = None) -> None:
@@ -102,24 +101,23 @@ class JsonService(Loopback):
 
 
 class Connection(BaseHTTPRequestHandler):
-    """One connection of a fake."""
+    """A connection to a fake."""
 
     fake: Loopback
     protocol_version = "HTTP/1.1"
     timeout = 30
-    # Without this, small writes wait for the other side's delayed acknowledgement: 40 ms a
-    # response.
+    # Otherwise small writes wait for the client's delayed acknowledgement: 40 ms per response.
     disable_nagle_algorithm = True
 
     def handle(self) -> None:
         self.fake.connections += 1
-        with suppress(ConnectionError):  # that a client hangs up is what many tests are about
+        with suppress(ConnectionError):  # many tests make the client hang up
             super().handle()
 
     def do_GET(self) -> None:
         try:
             self.fake.exchange(self)
-        except (ConnectionCut, OSError):  # or the client has hung up
+        except (ConnectionCut, OSError):  # or the client hung up
             self.close_connection = True
 
     do_HEAD = do_POST = do_PUT = do_DELETE = do_GET
@@ -156,4 +154,4 @@ class Connection(BaseHTTPRequestHandler):
                 self.wfile.write(piece)
 
     def log_message(self, *_: Any) -> None:
-        """Keep the output of the tests clean."""
+        """Keeps the tests' output clean."""

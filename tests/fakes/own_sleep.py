@@ -1,5 +1,5 @@
-"""Another `time.sleep` for one module: a thread that another test left behind sleeps on the real
-one, and moves no simulated clock."""
+"""Replaces `time.sleep` in one module only: a thread left by another test then sleeps on the real
+one and doesn't move a simulated clock."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import pytest
 def replace_sleep(
     patch: pytest.MonkeyPatch, module: ModuleType, sleep: Callable[[float], object]
 ) -> None:
-    """Let what `module` calls time.sleep be `sleep`, a function of seconds."""
+    """Makes `module` call `sleep`, a function of seconds, for time.sleep."""
     own = ModuleType("time")
     vars(own).update(vars(time) | {"sleep": sleep})
     patch.setattr(module, "time", own)

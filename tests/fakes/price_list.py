@@ -1,10 +1,10 @@
-"""The Price List Query API: GetProducts, answered as its documentation says."""
+"""The Price List Query API: GetProducts, as documented."""
 
 import json
 
 from tests.fakes.loopback import JsonService
 
-PAGE = 2  # products in an answer; the API has up to 100
+PAGE = 2  # products per answer; up to 100 in the API
 MATCHES = {
     "TERM_MATCH": lambda value, text: value == text,
     "CONTAINS": lambda value, text: text in value,
@@ -12,8 +12,8 @@ MATCHES = {
 
 
 def product(usagetype, *tiers, region="us-east-1", unit="Requests", **attributes):
-    """A product of S3's with its on-demand offer, as far as it is read; `tiers` are prices as text,
-    the first from 0 on."""
+    """A product of S3 with its on-demand offer, reduced to the fields that are read; `tiers` are
+    prices as text, the first from 0 on."""
     dimensions = {
         f"SKU.{at}": {"unit": unit, "beginRange": str(1000 * at), "pricePerUnit": {"USD": usd}}
         for at, usd in enumerate(tiers)
@@ -27,7 +27,7 @@ def product(usagetype, *tiers, region="us-east-1", unit="Requests", **attributes
 
 
 class FakePriceList(JsonService):
-    """The products that there are; one that is a text is sent as it is, whatever is asked for."""
+    """Returns the matching products; a product that is text is always returned, unchanged."""
 
     def __init__(self, products, error=""):
         super().__init__({"GetProducts": [error] if error else []})

@@ -1,7 +1,7 @@
-"""An S3 with one bucket in memory: ranges of objects, listings, copies, uploads in parts,
+"""An S3 with one bucket in memory: ranges of objects, listings, copies, multipart uploads,
 deletions, and faults.
 
-Its clients are real ones over real HTTP. `Faults` says what goes wrong; `requests` and `calls` are
+Real clients use it over real HTTP. `Faults` says what goes wrong; `requests` and `calls` record
 what came in.
 """
 
@@ -24,15 +24,15 @@ from tests.fakes.loopback import ConnectionCut, Loopback, Request
 BUCKET = "stampede-test"
 KEY = "folder/sample_large_file.dat"
 READS = ("HeadObject", "GetObject", "ListObjectsV2")
-ALWAYS = 1_000  # times: it never ends within a test
+ALWAYS = 1_000  # times: more than any test needs
 Answer = tuple[int, dict[str, str], bytes | Iterable[bytes]]
 
 
 @dataclass
 class Faults:
-    """What goes wrong. Counters go down with every use."""
+    """What goes wrong. Each use decrements a counter."""
 
-    # By operation, status and code of the errors that its first calls end with; None: with none.
+    # By operation, status and code of the errors of its first calls; None: no error.
     refuse: dict[str, list[tuple[int, str] | None]] = field(default_factory=dict)
     cut_bodies: int = 0
     cut_listings: int = 0
@@ -43,8 +43,8 @@ class Faults:
     trickle_bytes: int | None = None
     trickle_pause_s: float = 0.05
     keys_a_page: int = 1000
-    damaged_part: int | None = None  # the number of the part that loses a bit on its way
-    lose_completion: bool = False  # the upload is completed, and the answer is an error
+    damaged_part: int | None = None  # number of the part that arrives with a flipped bit
+    lose_completion: bool = False  # the upload completes, but the answer is an error
     region: str = "us-east-1"  # the bucket's, as HeadBucket tells it
 
     def __post_init__(self) -> None:
@@ -52,13 +52,13 @@ class Faults:
 
 
 def refused_reads(status: int, code: str, times: int = ALWAYS) -> Faults:
-    """Every kind of reading ends so often with this error."""
+    """Every kind of read fails with this error, `times` times."""
     return Faults({operation: [(status, code)] * times for operation in READS})
 
 
 @dataclass
 class Upload:
-    """A multipart upload: its key, the headers that it was created with, its parts."""
+    """A multipart upload: its key, the headers of its creation, its parts."""
 
     key: str
     headers: dict[str, str] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Upload:
 
 @functools.lru_cache(maxsize=4)
 def content_of(object_bytes: int) -> bytes:
-    """The same bytes for the same size; most tests ask for one of few sizes."""
+    """The same bytes for the same size; cached, since most tests use few sizes."""
     return random.Random(object_bytes).randbytes(object_bytes)
 
 
@@ -100,11 +100,11 @@ class FakeS3(Loopback):
         self._lock = threading.Lock()
 
     def count(self, operation: str) -> int:
-        """Return how many calls of an operation came in."""
+        """How many calls of an operation came in."""
         return sum(called == operation for called, _ in self.calls)
 
     def use_up(self, counter: str) -> bool:
-        """Take one from a counter of the faults; False when there's nothing left."""
+        """Decrements a counter of the faults; False if it is used up."""
         with self._lock:
             left = getattr(self.faults, counter)
             setattr(self.faults, counter, max(0, left - 1))
@@ -123,7 +123,7 @@ class FakeS3(Loopback):
             error = errors.pop(0) if errors else None
         if error:
             return self._error(*error)
-        if operation == "HeadObject" and not key:  # HeadBucket, rather
+        if operation == "HeadObject" and not key:  # actually HeadBucket
             return 200, {"x-amz-bucket-region": self.faults.region}, b""
         return getattr(self, f"_{operation}")(request, key)
 
@@ -133,7 +133,7 @@ class FakeS3(Loopback):
         return f'"generation-{self.generation}"'
 
     def _error(self, status: int, code: str) -> Answer:
-        # Form and size tell the CRT client that an object is empty.
+        # The CRT client recognises an empty object by the content type and size.
         content = (
             f"<Error><Code>{code}</Code><Message>Injected by the test.</Message>"
             f"<ActualObjectSize>{len(self.objects.get(KEY, b''))}</ActualObjectSize></Error>"
@@ -189,7 +189,7 @@ class FakeS3(Loopback):
         faults, sent = self.faults, 0
         if self.use_up("cut_bodies"):
             yield from self._half(body)
-        # Bounded: every round sends at least one byte, and the end of the test stops it.
+        # Bounded: every iteration sends at least one byte, and the end of the test stops it.
         while sent < len(body) and not self.stopping.is_set():
             piece = faults.trickle_bytes or len(body)
             yield body[sent : sent + piece]
@@ -235,10 +235,10 @@ class FakeS3(Loopback):
         return 200, {}, f"<DeleteResult>{errors}</DeleteResult>".encode()
 
     def keeps(self, key: str) -> str:
-        """The code of the error with which an object isn't deleted, "" for one that goes."""
+        """The error code if an object can't be deleted, otherwise ""."""
         return ""
 
-    # Uploads in parts
+    # Multipart uploads
 
     def _CreateMultipartUpload(self, request: Request, key: str) -> Answer:
         name = f"u{len(self.calls)}"
@@ -275,7 +275,7 @@ class FakeS3(Loopback):
         return 204, {}, b""
 
     def _ListMultipartUploads(self, request: Request, key: str) -> Answer:
-        """One upload a page."""
+        """One upload per page."""
         names = [
             name
             for name in sorted(self.uploads)
@@ -291,7 +291,7 @@ class FakeS3(Loopback):
 
 
 def completed_checksums(text: str) -> list[str]:
-    """The parts' checksums that a completion names, in order."""
+    """The parts' checksums in a completion request, in order."""
     return re.findall("<ChecksumCRC32>([^<]*)</ChecksumCRC32>", text)
 
 

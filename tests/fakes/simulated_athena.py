@@ -19,22 +19,15 @@ STATISTICS = {
 
 
 class SimulatedAthena(SimulatedAws):
-    """Queries take `query_s` seconds and end in `ends` with `reason`; `rows` is what they give.
+    """Queries take `query_s` seconds and end in `ends` with `reason`; `rows` is their result.
 
-    `losing` answers of StartQueryExecution are lost although the query begins.
+    The next `losing` answers of StartQueryExecution are lost although the query starts.
     """
 
     def reset(self) -> None:
         super().reset()
-        vars(self).update(
-            queries={},
-            query_s=3.0,
-            ends="SUCCEEDED",
-            reason="",
-            rows=[["700"]],
-            statistics=STATISTICS,
-        )
-        vars(self).update(losing=0, stopped=[], streams=[])
+        vars(self).update(queries={}, query_s=3.0, ends="SUCCEEDED", reason="", rows=[["700"]])
+        vars(self).update(statistics=STATISTICS, losing=0, stopped=[], streams=[])
 
     def start_query_execution(self, ClientRequestToken: str, **parameters: Any) -> dict[str, Any]:
         self._call("StartQueryExecution")
@@ -58,19 +51,15 @@ class SimulatedAthena(SimulatedAws):
         self._call("StopQueryExecution")
         self.stopped.append(QueryExecutionId)
         query = self._query(QueryExecutionId)
-        query["state"] = query["state"] or (
-            "CANCELLED" if self.state_of(QueryExecutionId) == "RUNNING" else ""
-        )
+        if self.state_of(QueryExecutionId) == "RUNNING":
+            query["state"] = "CANCELLED"
         return {}
 
     def get_query_results(self, QueryExecutionId: str, MaxResults: int) -> dict[str, Any]:
         self._call("GetQueryResults")
         rows = [["row_count"], *self.rows]
-        return {
-            "ResultSet": {
-                "Rows": [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]
-            }
-        }
+        data = [{"Data": [{"VarCharValue": value} for value in row]} for row in rows]
+        return {"ResultSet": {"Rows": data}}
 
     def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
         self._call("CreateLogStream")
@@ -89,7 +78,7 @@ class SimulatedAthena(SimulatedAws):
         return {}
 
     def state_of(self, query_id: str) -> str:
-        """How a query stands now."""
+        """The current state of a query."""
         query = self._query(query_id)
         return query["state"] or (
             "RUNNING" if self.now_s - query["from_s"] < self.query_s else self.ends
@@ -97,7 +86,7 @@ class SimulatedAthena(SimulatedAws):
 
     @property
     def running(self) -> list[str]:
-        """Ids of the queries that run."""
+        """Ids of the running queries."""
         return [
             query["id"]
             for query in self.queries.values()

@@ -31,7 +31,7 @@ OUTPUTS = {
 
 
 def record(seq: int, status: str = "ok", cell: str = "a", run_id: str = "r", **more: Any) -> str:
-    """The log line of one record."""
+    """The log line of a record."""
     return json.dumps(
         {"concurrency_limit": 5, "run_id": run_id, "cell": cell, "seq": seq, "status": status}
         | more
@@ -39,10 +39,10 @@ def record(seq: int, status: str = "ok", cell: str = "a", run_id: str = "r", **m
 
 
 class SimulatedAws(Target):
-    """What happens is said beforehand with the second (from 0) in which it becomes visible; `now_s`
-    is the clock."""
+    """Events are scheduled in advance with the second (from 0) in which they become visible;
+    `now_s` is the clock."""
 
-    # boto3's, which seeding changes
+    # stands in for boto3's, which seeding changes
     _endpoint = SimpleNamespace(http_session=SimpleNamespace(_socket_options=[]))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -50,49 +50,46 @@ class SimulatedAws(Target):
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything."""
-        vars(self).update(
-            now_s=0.0, slept=[], operations=[], failures=[], answers=[], invocations=[]
-        )
-        vars(self).update(
-            hidden=[], visible=[], letters=[], received={}, lines=[], page_size=3, floods=[]
-        )
+        """Restores the initial state."""
+        vars(self).update(now_s=0.0, slept=[], operations=[], failures=[], answers=[])
+        vars(self).update(hidden=[], visible=[], letters=[], received={}, lines=[])
+        vars(self).update(page_size=3, floods=[], invocations=[])
 
     # What happens.
 
     def happen(self, body: dict[str, Any]) -> None:
-        """What comes of a message as soon as it is sent; a test says it."""
+        """The consequence of sending a message; a test overrides it."""
 
     def log(self, text: str, *, at_s: float, seen_at_s: float | None = None) -> None:
-        """A line with the timestamp `at_s` that CloudWatch shows from `seen_at_s` on."""
-        self.lines.append(
-            (at_s if seen_at_s is None else seen_at_s, EPOCH_MS + int(at_s * 1000), text)
-        )
+        """Adds a line with the timestamp `at_s` that CloudWatch shows from `seen_at_s` on."""
+        if seen_at_s is None:
+            seen_at_s = at_s
+        self.lines.append((seen_at_s, EPOCH_MS + int(at_s * 1000), text))
 
     def bury(self, at_s: float, **order: Any) -> None:
-        """A message that becomes a dead letter."""
+        """Adds a dead letter."""
         self.letters.append((at_s, json.dumps(order)))
 
     def hide(self, from_s: float, to_s: float) -> None:
-        """One more message in flight in this time."""
+        """One more message is in flight during this time."""
         self.hidden.append((from_s, to_s))
 
     def show(self, from_s: float, to_s: float) -> None:
-        """One more message that waits in the queue in this time."""
+        """One more message waits in the queue during this time."""
         self.visible.append((from_s, to_s))
 
     def fail(
         self, operation: str, code: str, *, between_s: tuple[float, float], after: int = 0
     ) -> None:
-        """An operation that ends with an error in this time, but for so many calls; the code "no
-        answer" is a connection that isn't made."""
+        """An operation fails during this time, after its first `after` calls; the code "no answer"
+        means that no connection is made."""
         self.failures.append((operation, code, *between_s, after))
 
     # The clock of the drain.
 
     @property
     def clocked(self) -> dict[str, Any]:
-        """The options by which a drain goes by this clock."""
+        """The options that make a drain use this clock."""
         return {"clock": self.clock, "sleep": self.sleep}
 
     def clock(self) -> float:
@@ -107,7 +104,7 @@ class SimulatedAws(Target):
     def take(
         self, target: Target, queue_url: str, orders: Iterable[Order], accepted: Callable
     ) -> Outcome:
-        """In the place of what sends a flood: the bodies of each are in `floods`."""
+        """Replaces the sending of a flood; `floods` collects each flood's bodies."""
         bodies = [json.loads(order.body) for order in orders]
         self.floods.append(bodies)
         sent_at_ms = EPOCH_MS + int(self.now_s * 1000)
@@ -140,15 +137,11 @@ class SimulatedAws(Target):
         self._call("ReceiveMessage")
         messages: list[dict[str, Any]] = []
         for number, (at_s, body) in enumerate(self.letters):
-            if (
-                at_s <= self.now_s
-                and self.received.get(number, -1) < self.now_s
-                and len(messages) < 10
-            ):
+            is_visible = at_s <= self.now_s and self.received.get(number, -1) < self.now_s
+            if is_visible and len(messages) < 10:
                 self.received[number] = self.now_s + VisibilityTimeout
-                messages.append(
-                    {"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body}
-                )
+                message = {"MessageId": f"m{number}", "ReceiptHandle": str(number), "Body": body}
+                messages.append(message)
         return {"Messages": messages} if messages else {}
 
     def change_message_visibility_batch(self, QueueUrl: str, Entries: list[dict[str, Any]]) -> None:
@@ -160,12 +153,13 @@ class SimulatedAws(Target):
         self, logGroupName: str, startTime: int, nextToken: str = "0", *, interleaved: bool
     ) -> dict[str, Any]:
         self._call("FilterLogEvents")
-        seen = [
+        seen = sorted(
             (at, text, at_s)
             for at_s, at, text in self.lines
             if at_s <= self.now_s and at >= startTime
-        ]
+        )
         first = int(nextToken)
+        last = first + self.page_size
         page = [
             {
                 "timestamp": at,
@@ -174,15 +168,13 @@ class SimulatedAws(Target):
                 "ingestionTime": EPOCH_MS + int(seen_at_s * 1000),
                 "eventId": number,
             }
-            for number, (at, text, seen_at_s) in enumerate(
-                sorted(seen)[first : first + self.page_size], first
-            )
+            for number, (at, text, seen_at_s) in enumerate(seen[first:last], first)
         ]
-        more = first + self.page_size < len(seen)
-        return {"events": page} | ({"nextToken": str(first + self.page_size)} if more else {})
+        return {"events": page} | ({"nextToken": str(last)} if last < len(seen) else {})
 
     def invoke(self, FunctionName: str, Payload: str | bytes, **options: Any) -> dict[str, Any]:
-        """The function gives `answers` in turn, the last one for ever; an exception is raised."""
+        """The function returns `answers` in turn, the last one repeatedly; exceptions
+        are raised."""
         self._call("Invoke")
         self.invocations.append((FunctionName, json.loads(Payload)))
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
@@ -191,7 +183,7 @@ class SimulatedAws(Target):
         return answer | {"Payload": io.BytesIO(answer["Payload"])}
 
     def count(self, operation: str) -> int:
-        """How often it was asked for."""
+        """The number of calls of an operation."""
         return self.operations.count(operation)
 
     def _now_in(self, times: list[tuple[float, float]]) -> str:
@@ -200,11 +192,8 @@ class SimulatedAws(Target):
     def _call(self, operation: str) -> None:
         self.operations.append(operation)
         for failing, code, from_s, to_s, after in self.failures:
-            if (
-                failing == operation
-                and from_s <= self.now_s < to_s
-                and self.count(operation) > after
-            ):
+            is_due = from_s <= self.now_s < to_s and self.count(operation) > after
+            if failing == operation and is_due:
                 if code == "no answer":
                     raise EndpointConnectionError(endpoint_url="http://nowhere")
                 raise ClientError({"Error": {"Code": code, "Message": "in AWS's words"}}, operation)

@@ -1,5 +1,5 @@
-"""An SQS that keeps what SendMessageBatch and ChangeMessageVisibility bring, and misbehaves by a
-script."""
+"""An SQS that records SendMessageBatch and ChangeMessageVisibility, and misbehaves according to
+a script."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from collections.abc import Mapping
 from tests.aws_answers import ANSWERS, wire
 from tests.fakes.loopback import Connection, ConnectionCut, Loopback
 
-# What one request meets; anything else in the script is a mistake of the test. First those that are
-# accepted:
+# The faults of one request; anything else in the script is an error in the test. First those that
+# accept the batch:
 OK = "ok"
-OK_AND_CLOSES = "closes"  # closed without a word
+OK_AND_CLOSES = "closes"  # then closes the connection without notice
 OK_TWICE = "answers twice"
 CUT_AFTER = "cut after"  # instead of an answer
-CUT_IN_ANSWER = "cut in answer"  # in the middle of it
+CUT_IN_ANSWER = "cut in answer"  # during the answer
 NO_ANSWER = "no answer"
-NO_ANSWER_S = 60  # or until the end of the test
-DRIPS = "drips"  # an answer one byte after the other without an end
-ENDLESS_HEAD = "endless head"  # 200 and headers without an end
+NO_ANSWER_S = 60  # at most, until the test ends
+DRIPS = "drips"  # an endless answer, byte by byte
+ENDLESS_HEAD = "endless head"  # 200 and endless headers
 NO_HTTP = "no http"
-TOO_LONG = "too long"  # a megabyte of spaces at the end
+TOO_LONG = "too long"  # a megabyte of trailing spaces
 NO_JSON = "no json"  # 200 with something else
 ERROR_AFTER = "error after"  # 500
-LISTS_HALF = "lists half"  # every second entry, and nothing is said of the others
-# Those that aren't, or in part:
-CUT_BEFORE = "cut before"  # once the request was read
-ANSWER_BEFORE = "answer before"  # what the request before was answered
+LISTS_HALF = "lists half"  # every second entry; the others aren't mentioned
+# Those that accept none of the batch, or a part:
+CUT_BEFORE = "cut before"  # after reading the request
+ANSWER_BEFORE = "answer before"  # the answer to the previous request
 UNAVAILABLE = "503"
 THROTTLE = "throttle"  # 400 ThrottlingException
 THROTTLE_TWICE = "throttle twice"
-FAIL_ODD = "fail odd"  # every second entry is accepted, the others are listed as Failed
-SENDER_FAULT = "sender fault"  # every entry is listed as Failed with SenderFault
+FAIL_ODD = "fail odd"  # accepts every second entry, lists the others as Failed
+SENDER_FAULT = "sender fault"  # lists every entry as Failed with SenderFault
 DENY = "deny"  # 403 AccessDenied
 EXPIRED = "expired"  # 403 ExpiredToken
 REDIRECT = "redirect"  # 307 to the same server
@@ -51,7 +51,7 @@ _ERRORS = {
     REDIRECT: (307, ""),
 }
 _ACCEPTS_NONE = {CUT_BEFORE, ANSWER_BEFORE, SENDER_FAULT, *_ERRORS} - {ERROR_AFTER}
-# Answers without an end: how they begin, the piece that is repeated, and the seconds between two.
+# Endless answers: their beginning, the repeated piece, and the pause in seconds.
 _ENDLESS = {
     DRIPS: (b"Content-Length: 9999\r\n\r\n", b" ", 0.05),
     ENDLESS_HEAD: (b"", b"x-more: 1\r\n", 0),
@@ -59,12 +59,12 @@ _ENDLESS = {
 
 
 class FakeSqs(Loopback):
-    """`accepted` are the bodies that it took, `requests` how many requests came, with their headers
-    in `heads` and their contents in `contents`.
+    """`accepted` holds the bodies of accepted messages, `requests` counts the requests; `heads` and
+    `contents` hold their headers and contents.
 
-    `script` says what each request meets, also by the id of a recorded answer, in order of arrival,
-    `then` what the later ones meet. `visibility_changes` are the calls of ChangeMessageVisibility,
-    `changed_at_s` when each came.
+    `script` lists the fault of each request in order of arrival, or the id of a recorded answer;
+    `then` is the fault of all later ones. `visibility_changes` holds the calls of
+    ChangeMessageVisibility, `changed_at_s` their times.
     """
 
     def __init__(self, *script: str, then: str = OK, tls: ssl.SSLContext | None = None) -> None:
@@ -87,7 +87,7 @@ class FakeSqs(Loopback):
         return len(self.contents)
 
     def copies(self) -> Counter[int]:
-        """How many copies of each message (whose body is its number) it accepted."""
+        """How many copies of each message (its body is its number) were accepted."""
         return Counter(map(int, self.accepted))
 
     def exchange(self, http: Connection) -> None:
@@ -110,7 +110,7 @@ class FakeSqs(Loopback):
             self._write_without_end(http, *_ENDLESS[fault])
         self._answer(http, fault, status, content)
         if fault in (OK_TWICE, THROTTLE_TWICE):
-            self.stopping.wait(0.03)  # the first has been read
+            self.stopping.wait(0.03)  # meanwhile the first is read
             self._answer(http, fault, status, content)
         if fault in (CUT_IN_ANSWER, OK_AND_CLOSES):
             _cut(http)
@@ -131,7 +131,7 @@ class FakeSqs(Loopback):
         _cut(http)
 
     def _carry_out(self, fault: str, operation: str, parameters: dict) -> tuple[int, bytes]:
-        """Status and content of the answer to a request under `fault`."""
+        """Status and content of the answer to a request with `fault`."""
         if operation == "ChangeMessageVisibility":
             self.changed_at_s.append(time.time())
             self.visibility_changes.append(parameters)
@@ -157,7 +157,7 @@ class FakeSqs(Loopback):
 
 
 def _for_entries(content: bytes, entries: list[dict]) -> bytes:
-    """A recorded answer, whose entries were sent as "0" and "1", for those that were sent now."""
+    """A recorded answer to entries "0" and "1", with the ids of the entries actually sent."""
     answer = json.loads(content)
     for row in (*answer.get("Successful", ()), *answer.get("Failed", ())):
         row["Id"] = entries[int(row["Id"])]["Id"]
@@ -165,8 +165,8 @@ def _for_entries(content: bytes, entries: list[dict]) -> bytes:
 
 
 def _error(fault: str) -> tuple[int, bytes]:
-    """The message has what a log line of a function may not have: something that a query reads as a
-    record."""
+    """The message contains what a function's log lines mustn't contain: something that a query
+    reads as a record."""
     status, code = _ERRORS[fault]
     message = f'injected: {fault} {{"concurrency_limit": 1}}'
     return status, json.dumps({"__type": f"com.amazonaws.sqs#{code}", "message": message}).encode()

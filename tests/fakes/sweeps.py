@@ -1,4 +1,4 @@
-"""Sweeps in this process: of a simulated AWS, over a stack to which nothing is applied."""
+"""Sweeps in this process on a simulated AWS, with a stack that applies nothing."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ OUTPUTS = {
 
 
 class Stack:
-    """Stands in for Terraform: applies nothing, and remembers what it was asked."""
+    """Replaces Terraform: applies nothing, and records its calls."""
 
     keep, terraform, has_new_permissions = False, None, True
 
@@ -38,8 +38,8 @@ class Stack:
 
 
 def sweeps_of(aws, folder, monkeypatch):
-    """What makes the stack and the sweep of a plan, where `happen(body)` says what becomes of each
-    message. The sizes of the objects that are put, in bytes, are in `aws.put`."""
+    """A function that makes the stack and the sweep of a plan; `happen(body)` is the consequence of
+    each message. `aws.put` collects the sizes of the objects put, in bytes."""
     aws.outputs.update(OUTPUTS)
     replace_sleep(monkeypatch, sweep_run, aws.sleep)
     monkeypatch.setattr(RunDescription, "describe", lambda self, target, terraform: None)

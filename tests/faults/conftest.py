@@ -1,5 +1,5 @@
-"""What the fault tests share: sandboxes of the functions, short pauses between tries, a certificate
-for loopback."""
+"""Shared by the fault tests: sandboxes of the functions, short pauses between attempts, a
+certificate for loopback."""
 
 import gc
 import ssl
@@ -16,8 +16,8 @@ __all__ = ["mount", "sandbox", "sandbox_environment", "start", "start_s3"]
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch):
-    """Pauses before another try last a hundredth, botocore's and ours: how often it is tried is
-    what counts here."""
+    """Shortens pauses before retries, botocore's and our own, to a hundredth: only the number of
+    attempts matters here."""
 
     def sleep(seconds):
         time.sleep(seconds / 100)
@@ -28,8 +28,7 @@ def short_pauses(monkeypatch):
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
-    """A certificate for 127.0.0.1 that signs itself: the `path` of its file, and a server's
-    `context`."""
+    """A self-signed certificate for 127.0.0.1: the `path` of its file, and a server's `context`."""
     folder = tmp_path_factory.mktemp("certificate")
     certificate, key = str(folder / "certificate.pem"), str(folder / "key.pem")
     subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2")
@@ -42,8 +41,7 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def begin(start_s3, sandbox, monkeypatch, certificate):
-    """Return a function that starts an S3 with faults and a sandbox with a method of downloading
-    from it."""
+    """Returns a function that starts an S3 with faults and a sandbox with a download method."""
     monkeypatch.setenv("RANGE_PARALLEL", "4")
 
     def begin(method, object_bytes=2**20, sink="", tls=False, **faults):
@@ -58,8 +56,7 @@ def begin(start_s3, sandbox, monkeypatch, certificate):
 
 @pytest.fixture
 def no_collection():
-    """No garbage is collected meanwhile: Hypothesis is called back then, where Python drops an
-    interruption."""
+    """Disables garbage collection, whose callback by Hypothesis would swallow an interruption."""
     gc.disable()
     yield
     gc.enable()

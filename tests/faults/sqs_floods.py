@@ -1,4 +1,4 @@
-"""Floods of numbered messages into the faulty SQS."""
+"""Floods of numbered messages to the faulty SQS."""
 
 from botocore.credentials import Credentials
 
@@ -20,8 +20,8 @@ def endpoint(url, **settings):
 def flood(
     sqs, count=95, in_flight=4, on_accepted=lambda batch: None, **settings
 ) -> tuple[Outcome, list]:
-    """Send messages 0, 1, ... whose bodies are their numbers; returns the outcome and what was
-    confirmed."""
+    """Sends messages 0, 1, ... with their numbers as bodies; returns the outcome and the
+    confirmed messages."""
     accepted = []
 
     def note(batch):

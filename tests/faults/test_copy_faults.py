@@ -1,5 +1,5 @@
-"""The copy by the real program, before a front that misbehaves: what it says it copied is what is
-there, row by row. What a single row meets is in the tests of its package."""
+"""The real program copies through a front with faults: what it reports as copied is there, row by
+row. The tests of its package cover faults of a single row."""
 
 import contextlib
 import json
@@ -22,11 +22,12 @@ KEYS = {"AWS_ACCESS_KEY_ID": "program", "AWS_SECRET_ACCESS_KEY": "secret"}
 
 
 class Place:
-    """A front with a bucket and one master, and a folder for the program's files."""
+    """A front with a bucket and one master object, and a folder for the program's files."""
 
     def __init__(self, made, folder):
         self.front, self.folder = made, folder
-        # Another key than the program's, and patience: the front's faults meet this client too.
+        # A key other than the program's, and more attempts: the front's faults affect this
+        # client too.
         self.s3 = boto3.client(
             "s3",
             region_name="us-east-1",
@@ -63,8 +64,8 @@ class Place:
         )
 
     def copy(self, rows, *options, **environment):
-        """Run the program; gives its summary, its words, and the rows of its file of failed
-        objects, once the account adds up and every failed row is in the file once."""
+        """Runs the program; returns its summary, its stderr and the rows of its file of failed
+        objects, after checking that the counts add up and every failed row is in the file once."""
         with self.start(rows, *options, **environment) as process:
             try:
                 stdout, stderr = process.communicate(timeout=TIMEOUT_S)
@@ -84,14 +85,14 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path):
-    """Starts a front with its settings: place(limit_per_s=5)."""
+    """Starts a front with these settings: place(limit_per_s=5)."""
     with contextlib.ExitStack() as fronts:
         yield lambda **options: Place(fronts.enter_context(front(**options)), tmp_path)
 
 
-def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get_lost(place):
+def test_every_row_is_copied_or_named_once_whatever_answers_are_lost(place):
     made = place(lose_answers=0.1, reset=0.1, limit_per_s=500)
-    # a master each, so that what a row meets depends on no other
+    # one master per row, so that rows don't affect each other
     for n in range(40):
         made.put(f"masters/2015/{n}")
     made.put("copies/taken", b"something else")
@@ -106,7 +107,7 @@ def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get
 
     summary, _, failed = made.copy(rows, "--retry-attempts", "12", "--pace", "fixed")
 
-    # Of an object that was there before, an answer that got lost could have been that of a copy.
+    # If the object existed before, the lost answer may have been that of a copy.
     assert summary["copied"] + summary["already_there"] == len(good)
     assert {rows[failure["line"] - 1]: failure["error_type"] for failure in failed} == bad
     assert made.copies() == {*good, "copies/taken"}
@@ -114,7 +115,7 @@ def test_of_rows_of_every_kind_each_is_copied_or_named_once_whatever_answers_get
     assert min(met["lost"], met["reset"], summary["retries"]) > 0
 
 
-def test_what_a_killed_program_or_one_whose_credentials_expired_left_is_copied_by_the_next(place):
+def test_the_next_program_copies_what_a_killed_one_or_expired_credentials_left(place):
     made = place(expire_after=60)
     wanted = {f"copies/{n}": f"{MASTER},copies/{n}" for n in range(100)}
     rows = list(wanted.values())
@@ -133,8 +134,8 @@ def test_what_a_killed_program_or_one_whose_credentials_expired_left_is_copied_b
     assert {failure["destination"] for failure in failed} == wanted.keys() - made.copies()
     there = made.copies()
 
-    # Rows that are there are three requests each: such credentials expire several times, for two
-    # calls at most.
+    # Rows already there take three requests each, so these credentials expire several times, each
+    # time for at most two calls.
     summary, _, failed = made.copy(
         rows, "--parallel-limit", "2", AWS_CONFIG_FILE=str(renewing(made.folder))
     )
@@ -144,7 +145,7 @@ def test_what_a_killed_program_or_one_whose_credentials_expired_left_is_copied_b
 
 
 def renewing(folder: Path) -> Path:
-    """A configuration whose credentials are new ones every time they are asked for."""
+    """A configuration with new credentials for every request for them."""
     script = folder / "credentials.py"
     script.write_text(
         "import json, uuid\n"

@@ -1,5 +1,5 @@
-"""Faults of S3 and the network in every method of downloading: the right bytes or the record of a
-failure, its requests counted, nothing left behind. Go's methods have theirs in their own tests."""
+"""Faults of S3 and the network in every download method: the right bytes or the record of a
+failure, all requests counted, nothing left behind. Go's methods have their own tests."""
 
 import hashlib
 import os
@@ -22,14 +22,11 @@ PART = 16 * MIB  # the smallest range
 OBJECT = 2 * PART + 3 * MIB + 5
 GET_OBJECT = ("stream", "ranges")
 BOTO3 = ("download_file", *GET_OBJECT)
-# Tries by the methods: of one request until its answer begins, and of a body.
+# Attempts of each method: for a request until its answer begins, and for a body.
 REQUEST_TRIES = dict.fromkeys(BOTO3, ATTEMPTS) | {"crt": 6}
 BODY_TRIES = REQUEST_TRIES | {"download_file": 5}
-CUT, CUT_AGAIN, SILENT = (
-    {"cut_bodies": 1},
-    {"cut_bodies": ALWAYS},
-    {"trickle_bytes": 1000, "trickle_pause_s": 30},
-)
+CUT, CUT_AGAIN = {"cut_bodies": 1}, {"cut_bodies": ALWAYS}
+SILENT = {"trickle_bytes": 1000, "trickle_pause_s": 30}
 THROTTLED = [(503, "SlowDown")] * ALWAYS
 
 each_method = pytest.mark.parametrize("method", METHODS)
@@ -41,7 +38,7 @@ def checksum_of(s3):
 
 
 def requests_of(method, object_bytes):
-    """Return how many requests an object takes; an empty one has no first range, and is asked for
+    """The number of requests for an object; an empty one has no first range, so it is requested
     again as a whole."""
     if method == "stream":
         return 1
@@ -58,7 +55,7 @@ def is_continued(request):
 @pytest.mark.parametrize(
     ("method", "sink"), [(method, sink) for method, sinks in METHODS.items() for sink in sinks]
 )
-def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_took_is_counted(
+def test_objects_of_every_size_arrive_intact_in_turn_and_their_requests_are_counted(
     begin, method, sink
 ):
     s3, function = begin(method, 0, sink)
@@ -67,7 +64,7 @@ def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_
         (OBJECT, {"refuse": {"GetObject": THROTTLED[:2]}}, 2),
         (OBJECT, CUT, 1),
     ]
-    # each replaces the one before
+    # each replaces the previous one
     for s3.generation, (object_bytes, faults, retries) in enumerate(cases, start=1):
         s3.objects[KEY], s3.faults = content_of(object_bytes), Faults(**faults)
         s3.requests.clear()
@@ -78,10 +75,10 @@ def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_
         assert record["retries"] == retries
         assert record["requests"] == requests_of(method, object_bytes) + retries == len(s3.requests)
         assert record["client_cpu_seconds"] > 0
-        # Whatever continues an object continues this one.
+        # Every further request continues the same object.
         assert all(request.headers["If-Match"] for request in s3.requests if is_continued(request))
         if method == "crt":
-            # the runtime tells of an answer when its whole range is there
+            # the runtime reports an answer only when its whole range has arrived
             assert record["first_byte_seconds"] is None
             assert (record["retry_mode"], record["sdk"]) == ("crt", f"awscrt {version('awscrt')}")
         else:
@@ -91,26 +88,26 @@ def test_the_right_bytes_of_every_size_arrive_one_after_the_other_and_what_they_
 
 
 @each_method
-def test_over_tls_too_a_body_that_is_cut_comes_whole(begin, method):
+def test_a_cut_body_is_completed_over_tls_too(begin, method):
     s3, function = begin(method, OBJECT, tls=True, **CUT)
     record = function.succeed(**checksum_of(s3))
     assert (record["retries"], record["requests"]) == (1, requests_of(method, OBJECT) + 1)
 
 
-def test_a_body_may_be_cut_more_often_than_it_is_tried_as_long_as_each_try_brings_it_on(begin):
+def test_a_body_may_be_cut_any_number_of_times_while_each_attempt_makes_progress(begin):
     s3, function = begin("stream", OBJECT, cut_bodies=ATTEMPTS)
     assert function.succeed(**checksum_of(s3))["retries"] == ATTEMPTS
 
 
 @each_method
-def test_what_no_other_try_would_mend_is_an_error_at_once_with_its_word(begin, method):
+def test_a_permanent_error_is_reported_at_once_with_its_error_type(begin, method):
     s3, function = begin(method)
     function.succeed()
     for status, order, error_type, received in (
         (403, {}, "AccessDenied", 0),
         (404, {}, "NoSuchKey", 0),
         (409, {}, "S3Error", 0),
-        (429, {}, "S3Error", 0),  # standard mode doesn't try it again
+        (429, {}, "S3Error", 0),  # standard mode doesn't retry it
         (0, {"object_bytes": MIB + 1}, "SizeMismatch", MIB),
         (0, {"checksum": f"sha256:{'0' * 64}"}, "ChecksumMismatch", MIB),
         (0, {"object_etag": '"generation-0"'}, "ObjectChanged", MIB if method == "crt" else 0),
@@ -118,7 +115,7 @@ def test_what_no_other_try_would_mend_is_an_error_at_once_with_its_word(begin, m
         s3.requests.clear()
         s3.faults = refused_reads(status, "Refused") if status else Faults()
         record = function.fail(error_type, **order)
-        # Once it has the size, crt can't tell its retries.
+        # Once it knows the size, crt can't report its retries.
         assert (record["retries"] or 0, record["bytes"]) == (0, received)
         assert record["requests"] == len(s3.requests) <= requests_of(method, MIB)
         assert str(status or "") in record["error_message"]
@@ -135,7 +132,7 @@ def test_what_no_other_try_would_mend_is_an_error_at_once_with_its_word(begin, m
         *((method, SILENT, "ReadTimeout") for method in BOTO3),
     ],
 )
-def test_what_fails_on_every_try_is_an_error_after_bounded_tries(
+def test_a_lasting_fault_is_an_error_after_a_bounded_number_of_attempts(
     begin, monkeypatch, method, faults, error_type
 ):
     monkeypatch.setattr("common.s3_client.READ_TIMEOUT_S", 0.2)
@@ -161,22 +158,22 @@ def test_what_fails_on_every_try_is_an_error_after_bounded_tries(
             for is_ignored in (False, True)
         ),
         ("download_file", {"ignore_range": True}, "SizeMismatch"),
-        # Cut once, so that `stream` has a second request, which is one for a range.
+        # Cut once, so that `stream` makes a second request, for a range.
         *((method, CUT | {"ignore_range": True}, "S3Error") for method in GET_OBJECT),
         ("stream", {"get_announces_extra_bytes": 1000}, "SizeMismatch"),
     ],
 )
-def test_an_answer_that_is_not_the_objects_is_an_error(begin, method, faults, error_type):
+def test_an_answer_with_another_object_is_an_error(begin, method, faults, error_type):
     begin(method, OBJECT, **faults)[1].fail(error_type)
 
 
-def test_bytes_without_the_checksum_that_s3_sends_are_an_error_of_download_file(begin):
+def test_a_wrong_checksum_from_s3_is_an_error_of_download_file(begin):
     s3, function = begin("download_file")
     s3.metadata[KEY] = {"x-amz-checksum-crc32": "AAAAAA=="}
     function.fail("ChecksumMismatch")
 
 
-def test_the_other_ranges_end_with_the_first_that_fails(begin):
+def test_the_first_failed_range_ends_the_others(begin):
     s3, function = begin(
         "ranges", OBJECT, trickle_bytes=64, refuse={"GetObject": [None, (403, "AccessDenied")]}
     )
@@ -187,7 +184,7 @@ def test_the_other_ranges_end_with_the_first_that_fails(begin):
 
 
 @each_method
-def test_an_endpoint_that_nobody_listens_on_and_missing_credentials_are_errors(
+def test_an_unreachable_endpoint_and_missing_credentials_are_errors(
     begin, sandbox, monkeypatch, method
 ):
     s3, _ = begin(method)
@@ -201,9 +198,9 @@ def test_an_endpoint_that_nobody_listens_on_and_missing_credentials_are_errors(
     assert s3.requests == []
 
 
-# Without crt, which tries again until the deadline.
+# Without crt, which retries until the deadline.
 @pytest.mark.parametrize("method", BOTO3)
-def test_a_certificate_that_nobody_vouches_for_or_of_another_name_is_an_error(
+def test_an_untrusted_certificate_or_one_for_another_host_is_an_error(
     begin, sandbox, monkeypatch, method
 ):
     s3, _ = begin(method, tls=True)
@@ -215,8 +212,8 @@ def test_a_certificate_that_nobody_vouches_for_or_of_another_name_is_an_error(
     assert s3.requests == []
 
 
-def test_without_the_package_of_crt_the_record_says_what_is_missing(begin, monkeypatch):
-    monkeypatch.setitem(sys.modules, "awscrt", None)  # as if it weren't installed
+def test_without_the_crt_package_the_record_says_what_is_missing(begin, monkeypatch):
+    monkeypatch.setitem(sys.modules, "awscrt", None)  # as if not installed
     s3, function = begin("crt")
     assert "crt-requirements.txt" in function.fail("SettingsError")["error_message"]
     assert s3.requests == []
@@ -227,18 +224,16 @@ def test_without_the_package_of_crt_the_record_says_what_is_missing(begin, monke
     ("object_bytes", "faults", "connections"),
     [(0, {}, 1), (OBJECT, {}, 3), (MIB, {"tls": True}, 1)],
 )
-def test_a_warm_sandbox_keeps_the_connections_that_s3_keeps(
-    begin, method, object_bytes, faults, connections
-):
+def test_a_warm_sandbox_reuses_its_connections(begin, method, object_bytes, faults, connections):
     s3, function = begin(method, object_bytes, **faults)
     for _ in range(3):
         assert function.succeed()["retries"] == 0
         time.sleep(0.05)
-    assert s3.connections <= connections  # of ranges, one thread may have done the work of two
+    assert s3.connections <= connections  # one thread may have downloaded two ranges
 
 
 @each_method
-def test_who_pays_for_the_requests_says_so_in_each_of_them(begin, monkeypatch, method):
+def test_requester_pays_is_in_every_request(begin, monkeypatch, method):
     monkeypatch.setenv("REQUESTER_PAYS", "true")
     s3, function = begin(method, OBJECT)
     function.succeed()
@@ -246,19 +241,19 @@ def test_who_pays_for_the_requests_says_so_in_each_of_them(begin, monkeypatch, m
     assert len(s3.requests) == requests_of(method, OBJECT)
 
 
-# A function's own limits: its memory, its disk, its time. Each is the record of a failure, and
-# nothing is left that could disturb the next download.
+# A function's own limits: memory, disk, time. Exceeding one is a recorded failure, and nothing is
+# left that could disturb the next download.
 
 
-def assert_it_ends(within_s):
+def assert_threads_end(within_s):
     for thread in threading.enumerate():
         if thread.name in ("download", "range"):
             thread.join(within_s)
-            assert not thread.is_alive(), "the stopped download goes on"
+            assert not thread.is_alive(), "the stopped download continues"
 
 
 @each_over_get_object
-def test_an_object_larger_than_the_functions_memory_or_its_temporary_folder_is_refused(
+def test_an_object_too_large_for_memory_or_the_temporary_folder_is_refused(
     begin, monkeypatch, method
 ):
     monkeypatch.setenv("MEMORY_SIZE", "128")
@@ -273,14 +268,14 @@ def test_an_object_larger_than_the_functions_memory_or_its_temporary_folder_is_r
     begin(method, 60 * MIB, "discard")[1].succeed()
 
 
-def test_a_temporary_folder_that_is_full_is_an_error_of_download_file(begin, monkeypatch):
-    """/dev/full is the kernel's own full disk: every write to it ends with ENOSPC."""
+def test_a_full_temporary_folder_is_an_error_of_download_file(begin, monkeypatch):
+    """/dev/full is the kernel's full disk: every write fails with ENOSPC."""
     full = Path("/dev/full")
     monkeypatch.setattr("s3transfer.utils.OSUtils.open", lambda _self, _name, mode: full.open(mode))
     begin("download_file", OBJECT)[1].fail("NoSpace")
 
 
-def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is_gone_is_an_error(
+def test_a_partial_write_is_completed_and_a_missing_folder_is_an_error(
     begin, monkeypatch, sandbox_environment
 ):
     pwrite = os.pwrite
@@ -301,35 +296,32 @@ def test_a_disk_that_takes_half_of_what_is_written_gets_the_rest_and_one_that_is
         ("crt", "tmp", 64 * 1024),
     ],
 )
-def test_a_download_that_would_outlast_the_function_is_stopped_at_once(
+def test_a_download_that_would_outlast_the_function_is_stopped_promptly(
     begin, method, sink, trickle_bytes
 ):
-    """No window ever gets full here."""
+    """No receive window ever fills here."""
     s3, function = begin(method, OBJECT, sink, trickle_bytes=trickle_bytes)
     began_s = time.monotonic()
     record = function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.8)
     assert time.monotonic() - began_s < MARGIN_S  # long before Lambda would end it
-    assert_it_ends(1)
-    if method != "crt":  # which tells of no byte before its range is whole
+    assert_threads_end(1)
+    if method != "crt":  # which reports bytes only of complete ranges
         assert 0 < record["bytes"] < OBJECT
     assert record["requests"] <= requests_of(method, OBJECT)  # none is repeated
     s3.faults.trickle_bytes = None
     function.succeed(object_bytes=OBJECT)
 
 
-def test_a_body_that_cannot_be_interrupted_holds_no_invocation_and_keeps_the_next_waiting(begin):
-    """No chunk of boto3's ever gets complete here, so no code of ours runs in the download, and no
+def test_a_download_that_cannot_be_interrupted_ends_its_invocation_and_blocks_the_next(begin):
+    """No chunk of boto3's ever completes here, so none of our code runs during the download, and no
     read times out."""
     s3, function = begin("download_file", trickle_bytes=64)
-    # on a busy machine, half a second ends before the download comes to its GET
+    # on a busy machine, half a second may pass before the download reaches its GET
     began_s, time_s = time.monotonic(), 2
     record = function.fail("DeadlineExceeded", remaining_s=MARGIN_S + time_s)
     assert time.monotonic() - began_s < time_s + GRACE_S + 2
-    assert (
-        1000 * time_s
-        <= record["finished_at_ms"] - record["started_at_ms"]
-        < 1000 * (time_s + MARGIN_S)
-    )
+    took_s = (record["finished_at_ms"] - record["started_at_ms"]) / 1000
+    assert time_s <= took_s < time_s + MARGIN_S
     function.fail("PreviousDownloadRunning", remaining_s=MARGIN_S + 0.5)
     assert (s3.count("HeadObject"), s3.count("GetObject")) == (1, 1)
     s3.faults.trickle_bytes = None
@@ -337,16 +329,11 @@ def test_a_body_that_cannot_be_interrupted_holds_no_invocation_and_keeps_the_nex
 
 
 @each_over_get_object
-def test_no_request_is_tried_again_after_the_deadline_and_none_begins_too_late(
-    begin, monkeypatch, method
-):
+def test_no_request_is_retried_after_the_deadline_or_started_too_late(begin, monkeypatch, method):
     waiting = SimpleNamespace(sleep=lambda seconds: time.sleep(0.6), time=time.time)
     monkeypatch.setattr("botocore.endpoint.time", waiting)
     s3, function = begin(method, refuse={"GetObject": THROTTLED})
-    assert (
-        function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.3)["requests"]
-        == len(s3.requests)
-        == 1
-    )
+    record = function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.3)
+    assert record["requests"] == len(s3.requests) == 1
     function.fail("DeadlineExceeded", remaining_s=MARGIN_S - 0.5)
     assert len(s3.requests) == 1

@@ -1,5 +1,5 @@
-"""The copying function against S3 and mounts that misbehave: each fault its record, nothing outside
-the target."""
+"""The copying function on a faulty S3 and faulty mounts: a record for each fault, nothing written
+outside the target."""
 
 import os
 import shutil
@@ -53,7 +53,7 @@ def without(folder):
         (lambda mount: (mount / "small/more/ä.bin").unlink(), "SizeMismatch", "expects 23"),
     ],
 )
-def test_a_mount_without_files_or_with_something_else_among_them_is_reported(
+def test_a_mount_without_files_or_with_other_entries_is_reported(
     start, mount, change, error_type, word
 ):
     put_on_mount(mount)
@@ -67,7 +67,7 @@ def test_a_mount_without_files_or_with_something_else_among_them_is_reported(
 @pytest.mark.parametrize(
     ("becomes", "error_type"), [("", "ObjectChanged"), ("/etc/passwd", "UnsafePath")]
 )
-def test_a_file_that_vanishes_or_becomes_a_link_after_its_folder_was_read_is_reported(
+def test_a_file_that_vanishes_or_becomes_a_link_after_listing_is_reported(
     start, mount, monkeypatch, becomes, error_type
 ):
     path, open_file = mount / "small/00007.bin", os.open
@@ -100,7 +100,7 @@ def slow(target, source, position, count, sendfile=os.sendfile):
 
 
 def changing(size):
-    """The file gets this size after its first bytes."""
+    """The file changes to this size after its first bytes."""
 
     def change(target, source, position, count, sendfile=os.sendfile):
         if position:
@@ -122,12 +122,14 @@ def changing(size):
         (changing(len(LARGE)), "ObjectChanged"),
     ],
 )
-def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
+def test_a_fault_during_a_copy_is_reported_and_counts_as_a_read(
     start, mount, monkeypatch, sendfile, error_type
 ):
     put_on_mount(mount, "large", {"file.bin": LARGE})
     function = start("efs")
-    function.fail("StartTooLate", start_at_ms=int(time.time() * 1000) + 10**7)  # which is no read
+    function.fail(
+        "StartTooLate", start_at_ms=int(time.time() * 1000) + 10**7
+    )  # doesn't count as a read
     with monkeypatch.context() as patch:
         patch.setattr(os, "sendfile", sendfile)
         record = function.fail(error_type, dataset="large", remaining_s=MARGIN_S + 0.5)
@@ -136,7 +138,7 @@ def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
     assert function.succeed(dataset="large")["read_order"] == 2
 
 
-# S3. What a body does is the download's, in test_download_faults.py.
+# S3. test_download_faults.py covers faults of a body.
 
 
 @pytest.mark.parametrize(
@@ -152,7 +154,7 @@ def test_what_befalls_a_copy_under_way_is_reported_and_it_was_a_read(
     ],
 )
 @each_read_method
-def test_a_listing_that_fails_or_is_no_longer_true_is_reported(
+def test_a_failed_or_outdated_listing_is_reported(
     start, start_s3, method, faults, error_type, requests
 ):
     s3 = start_s3(**{"objects": OBJECTS} | faults)
@@ -162,10 +164,10 @@ def test_a_listing_that_fails_or_is_no_longer_true_is_reported(
 
 
 @each_read_method
-def test_what_breaks_off_is_asked_for_again_and_counted_and_what_trickles_is_stopped(
+def test_cut_answers_are_retried_and_counted_and_a_trickle_is_stopped(
     start, start_s3, monkeypatch, method
 ):
-    # an empty body can't break off
+    # an empty body can't be cut
     files = {name: content for name, content in SMALL.items() if content}
     objects = {f"small/{name}": content for name, content in files.items()}
     s3 = start_s3(objects=objects, cut_bodies=2, refuse=THROTTLED_TWICE, cut_listings=1)
@@ -178,5 +180,5 @@ def test_what_breaks_off_is_asked_for_again_and_counted_and_what_trickles_is_sto
     began_s = time.monotonic()
     function.fail("DeadlineExceeded", remaining_s=MARGIN_S + 0.7)
     assert time.monotonic() - began_s < MARGIN_S + 3
-    if method == "pool":  # boto3's threads end when the server does
+    if method == "pool":  # boto3's threads end with the server
         assert not [thread for thread in threading.enumerate() if thread.name.startswith("copy")]

@@ -1,6 +1,6 @@
-"""Whatever SQS does, every message is accepted once, or known to be refused, or said to be possibly
-there twice; and the flood's requests are what SQS asks for and nothing more, over TLS and through a
-proxy, too."""
+"""Whatever SQS does, every message is accepted once, known to be refused, or reported as a
+possible duplicate; and the flood sends exactly the requests that SQS expects, also over TLS and
+through a proxy."""
 
 import base64
 import datetime
@@ -27,9 +27,9 @@ from tests.fakes import sqs as fake_sqs
 from tests.fakes.sqs import FakeSqs
 from tests.faults.sqs_floods import endpoint, flood
 
-# Sent again only what was refused, and no word of duplicates.
+# Only refused messages are sent again, and no duplicates are reported.
 KNOWN = (fake_sqs.OK, fake_sqs.THROTTLE, fake_sqs.FAIL_ODD)
-# A batch whose fate the answer leaves open, and that SQS took.
+# SQS accepts the batch, but the answer doesn't show it.
 UNKNOWN_AND_ACCEPTED = (
     fake_sqs.CUT_AFTER,
     fake_sqs.CUT_IN_ANSWER,
@@ -39,10 +39,10 @@ UNKNOWN_AND_ACCEPTED = (
     fake_sqs.ENDLESS_HEAD,
     fake_sqs.ERROR_AFTER,
 )
-# The next request on that connection may go nowhere, or meet an answer that isn't its own.
+# The next request on that connection may be lost, or get an answer to another request.
 LEAVES_A_BAD_CONNECTION = (fake_sqs.OK_AND_CLOSES, fake_sqs.OK_TWICE)
 SLOW = (fake_sqs.NO_ANSWER, fake_sqs.DRIPS)
-# Messages of 10 that are there twice, and that are said to be.
+# Of 10 messages, how many are there twice, and how many are reported as possible duplicates.
 TWICE_AND_SAID = {
     **dict.fromkeys(KNOWN, (0, 0)),
     **dict.fromkeys((*UNKNOWN_AND_ACCEPTED, *SLOW), (10, 10)),
@@ -62,7 +62,7 @@ def short_backoff_and_no_proxy(monkeypatch):
 
 
 @pytest.mark.parametrize("fault", TWICE_AND_SAID)
-def test_a_fault_costs_no_message_and_what_may_be_there_twice_is_said(fault):
+def test_a_fault_loses_no_message_and_possible_duplicates_are_reported(fault):
     with FakeSqs(fault) as sqs:
         outcome, accepted = flood(sqs, timeout_s=0.5 if fault in SLOW else 30)
     twice = {seq for seq, copies in sqs.copies().items() if copies == 2}
@@ -77,7 +77,7 @@ def test_a_fault_costs_no_message_and_what_may_be_there_twice_is_said(fault):
     assert outcome.seconds < 30
 
 
-def test_an_answer_that_nobody_asked_for_is_noticed_before_the_next_request(monkeypatch):
+def test_an_unrequested_answer_is_noticed_before_the_next_request(monkeypatch):
     monkeypatch.setattr(sending.random, "uniform", lambda *_: 0.1)
     with FakeSqs(fake_sqs.THROTTLE_TWICE) as sqs:
         outcome, _ = flood(sqs, count=10, in_flight=1)
@@ -85,7 +85,7 @@ def test_an_answer_that_nobody_asked_for_is_noticed_before_the_next_request(monk
     assert (sqs.requests, sqs.connections) == (2, 2)
 
 
-def test_an_answer_that_belongs_to_another_request_confirms_nothing():
+def test_an_answer_to_another_request_confirms_nothing():
     with FakeSqs(fake_sqs.OK, fake_sqs.ANSWER_BEFORE) as sqs:
         outcome, _ = flood(sqs, in_flight=1)
     assert sqs.copies() == dict.fromkeys(range(95), 1)
@@ -95,11 +95,8 @@ def test_an_answer_that_belongs_to_another_request_confirms_nothing():
 ANY = [*TWICE_AND_SAID.keys() - set(SLOW), *LEAVES_A_BAD_CONNECTION]
 
 
-@given(
-    st.lists(st.sampled_from(sorted(ANY)), max_size=25),
-    st.sampled_from([*KNOWN[1:], *LASTING]),
-)
-def test_whatever_happens_no_second_copy_goes_unreported(script, then):
+@given(st.lists(st.sampled_from(sorted(ANY)), max_size=25), st.sampled_from([*KNOWN[1:], *LASTING]))
+def test_no_duplicate_goes_unreported_whatever_happens(script, then):
     with FakeSqs(*script, then=then) as sqs:
         outcome, accepted = flood(sqs, count=60)
     copies, confirmed = sqs.copies(), {message.seq: message for message in accepted}
@@ -110,7 +107,7 @@ def test_whatever_happens_no_second_copy_goes_unreported(script, then):
     assert len(copies.keys() - confirmed.keys()) <= outcome.maybe_sent <= outcome.failed
 
 
-def test_messages_given_up_after_an_unknown_outcome_are_said_to_be_perhaps_in_the_queue():
+def test_messages_given_up_after_an_unknown_outcome_are_reported_as_perhaps_sent():
     with FakeSqs(then=fake_sqs.CUT_AFTER) as sqs:
         outcome, accepted = flood(sqs, count=20, in_flight=1)
     assert (outcome.sent, outcome.failed, accepted) == (0, 20, [])
@@ -118,7 +115,7 @@ def test_messages_given_up_after_an_unknown_outcome_are_said_to_be_perhaps_in_th
 
 
 @pytest.mark.parametrize("fault", [*LASTING, fake_sqs.UNAVAILABLE])
-def test_a_refusal_ends_the_flood_at_once_where_no_retry_mends_it_and_soon_where_one_might(fault):
+def test_a_lasting_refusal_ends_the_flood_at_once_and_a_temporary_one_soon(fault):
     with FakeSqs(then=fault) as sqs:
         outcome, accepted = flood(sqs, count=1000)
     assert (outcome.sent, outcome.failed, accepted) == (0, 1000, [])
@@ -126,7 +123,7 @@ def test_a_refusal_ends_the_flood_at_once_where_no_retry_mends_it_and_soon_where
     assert outcome.reason
 
 
-def test_no_server_at_all_ends_with_the_address_in_the_reason():
+def test_an_unreachable_server_ends_the_flood_with_its_address_in_the_reason():
     with FakeSqs() as gone:
         pass
     outcome, _ = flood(gone, count=50)
@@ -134,7 +131,7 @@ def test_no_server_at_all_ends_with_the_address_in_the_reason():
     assert gone.url in outcome.reason
 
 
-def test_a_fault_in_the_caller_is_raised_and_not_swallowed():
+def test_an_error_of_the_caller_is_raised():
     def full(_):
         raise OSError("disk full")
 
@@ -143,7 +140,7 @@ def test_a_fault_in_the_caller_is_raised_and_not_swallowed():
 
 
 def interrupting(accepted):
-    """What a flood calls: notes what was confirmed, and presses Ctrl-C at the first batch."""
+    """A callback that notes confirmed messages, and presses Ctrl-C at the first batch."""
 
     def note(batch):
         if not accepted:
@@ -154,7 +151,7 @@ def interrupting(accepted):
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed():
+def test_an_interrupted_flood_waits_for_the_requests_in_flight():
     accepted = []
     with FakeSqs() as sqs, pytest.raises(KeyboardInterrupt):
         flood(sqs, 5000, 16, interrupting(accepted))
@@ -163,7 +160,7 @@ def test_an_interrupted_flood_waits_until_the_requests_under_way_are_confirmed()
 
 
 @pytest.mark.usefixtures("no_collection")
-def test_an_interrupted_flood_leaves_soon_where_no_answer_comes(monkeypatch):
+def test_an_interrupted_flood_ends_soon_if_no_answer_comes(monkeypatch):
     monkeypatch.setattr(sending, "LEAVE_S", 0.1)
     accepted, began = [], time.monotonic()
     with FakeSqs(fake_sqs.OK, then=fake_sqs.NO_ANSWER) as sqs, pytest.raises(KeyboardInterrupt):
@@ -174,9 +171,7 @@ def test_an_interrupted_flood_leaves_soon_where_no_answer_comes(monkeypatch):
 # Requests.
 
 
-def test_what_arrives_is_signed_with_the_key_of_that_moment_and_brings_nothing_of_netrc(
-    monkeypatch, tmp_path
-):
+def test_requests_are_signed_with_the_current_key_and_ignore_netrc(monkeypatch, tmp_path):
     (tmp_path / "netrc").write_text("default login ann password secret")
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
     keys = [Credentials(f"KEY{number}", "secret", "session-token") for number in range(10)]
@@ -198,13 +193,13 @@ def test_what_arrives_is_signed_with_the_key_of_that_moment_and_brings_nothing_o
         assert head["x-amz-security-token"] == "session-token"
 
 
-def test_batches_hold_ten_entries_and_one_mebibyte_at_most():
+def test_batches_hold_at_most_ten_entries_and_one_mebibyte():
     assert [len(batch) for batch in batches(Order(seq, "x") for seq in range(25))] == [10, 10, 5]
     large = batches(Order(seq, "x" * 400_000) for seq in range(5))
     assert [len(batch) for batch in large] == [2, 2, 1]
 
 
-def test_over_tls_too_a_cut_is_reported_and_a_certificate_nobody_vouches_for_is_refused(
+def test_over_tls_a_cut_is_reported_and_an_untrusted_certificate_is_refused(
     certificate,
 ):
     with FakeSqs(fake_sqs.CUT_AFTER, tls=certificate.context) as sqs:
@@ -216,37 +211,32 @@ def test_over_tls_too_a_cut_is_reported_and_a_certificate_nobody_vouches_for_is_
     assert "certificate" in distrusted.reason.lower()
 
 
-def test_a_proxy_of_the_environment_is_used_but_for_hosts_that_it_excepts(
-    monkeypatch,
-):
-    """The fake stands in for the proxy too: what it hears of is where a request was sent, not for
-    whom."""
+def test_the_environments_proxy_is_used_except_for_excluded_hosts(monkeypatch):
+    """The fake is the proxy too: its requests show where they were sent, not for whom."""
     with FakeSqs() as proxy, FakeSqs() as sqs:
         monkeypatch.setenv("HTTP_PROXY", proxy.url.replace("//", "//ann:p%40ss@"))
         assert flood(sqs, count=10)[0].sent == 10
         assert (proxy.requests, sqs.requests) == (1, 0)
-        assert (
-            proxy.heads[0]["proxy-authorization"]
-            == "Basic " + base64.b64encode(b"ann:p@ss").decode()
-        )
+        expected = base64.b64encode(b"ann:p@ss").decode()
+        assert proxy.heads[0]["proxy-authorization"] == f"Basic {expected}"
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         assert flood(sqs, count=10)[0].sent == 10
         assert (proxy.requests, sqs.requests) == (1, 1)
 
 
-# What is left of a flood that is killed.
+# What a killed flood leaves.
 
 IN_FLIGHT, CELL = 8, "memory_size=1024,concurrency_value=5"
 
 
 def flood_into(folder, url, queue_url):
-    """A process: a flood of a run, with its line for each message."""
+    """In a process of its own: floods a run and writes a line for each message."""
     run = RunFolder(folder)
     source = orders(run.run_id, CELL, 1_000_000, {})
     send_to(endpoint(url), queue_url, source, sent_log(run, CELL), in_flight=IN_FLIGHT)
 
 
-def test_a_flood_that_is_killed_has_written_down_all_but_the_batches_in_flight(tmp_path):
+def test_a_killed_flood_has_recorded_all_but_the_batches_in_flight(tmp_path):
     with FakeSqs() as sqs:
         process = multiprocessing.get_context("spawn").Process(
             target=flood_into, args=(tmp_path, sqs.url, sqs.queue_url), daemon=True
@@ -257,7 +247,7 @@ def test_a_flood_that_is_killed_has_written_down_all_but_the_batches_in_flight(t
             time.sleep(0.01)
         process.kill()
         process.join()
-        time.sleep(0.2)  # what is on its way to the server arrives
+        time.sleep(0.2)  # requests in flight reach the server
         accepted = [json.loads(body)["seq"] for body in sqs.accepted]
     written = [row["seq"] for row in RunFolder(tmp_path).rows("sent.jsonl")]
     assert len(accepted) >= 2_000

@@ -1,1 +1,1 @@
-"""What each command does: stages of SQL over the events, one after the other."""
+"""The commands: each compiles to stages of SQL over the events."""

@@ -1,12 +1,12 @@
-"""A limit that other commands follow: exact only where the order says which rows are the first."""
+"""A limit followed by other commands: exact only if the order determines the first rows."""
 
 from stampede.insights.commands.order import check_limit
 from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.commands.row_errors import refuse_rows
 from stampede.insights.language import syntax
 
-# The reference's pipes say so; but a published program (hyp3_floods) counts on `limit 1 | filter
-# ...` giving the latest match, which would be a limit of the result.
+# The reference's pipes imply this; but a published program (hyp3_floods) expects `limit 1 | filter
+# ...` to return the latest match, so a limit of the result.
 NOTE = (
     "a limit followed by other commands is applied where it stands; the service may apply it to "
     "the result: put it last if you want that"
@@ -14,16 +14,16 @@ NOTE = (
 
 
 def compile_cut(command: syntax.Limit, pipeline: Pipeline) -> None:
-    """Keeps the first rows for the commands that follow; where another row might be in their place,
-    the query stops.
+    """Keeps the first rows for the following commands; stops the query if another row could take
+    the place of one of them.
 
-    Event rows are in the order of the last sort, or else the latest first ("the default descending
-    sort order using @timestamp", CWL_QuerySyntax-Dedup). Groups have no documented order before a
-    sort.
+    Event rows are in the order of the last sort, by default latest first ("the default
+    descending sort order using @timestamp", CWL_QuerySyntax-Dedup). Groups have no documented
+    order before a sort.
     """
     check_limit(command)
     count, place, rank = command.count, pipeline.fresh(), pipeline.fresh()
-    # is enough: rows beyond it that tie for the last place stop the query
+    # one row more is enough: a tie for the last place stops the query
     order = ", ".join(pipeline.determined)
     by = f"ORDER BY {order}" if order else ""
     pipeline.append(f"SELECT * FROM {{previous}} {by} LIMIT {count + 1}")

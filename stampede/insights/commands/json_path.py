@@ -1,20 +1,21 @@
-"""The command json, and structures that a field of the event holds.
+"""The command json, and maps and lists in a field of the event.
 
 Source: CWL_QuerySyntax-Parse, "JSON field extraction".
 """
 
 import re
 
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.expressions.structures import element
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import STRUCTURES, Kind, Value
 
 
 def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
-    """A field of what stands at the path in the JSON that a field holds, as text or as an object;
-    the rows stay."""
+    """Adds a field with the value at the path in a field's JSON, as text or as an object; keeps
+    all rows."""
     if not re.fullmatch(r"[\w@-]+(\.[\w@-]+)*", command.path.value):
         message = (
             'the path must be keys with dots, as in "user.name"; for other characters use '
@@ -40,8 +41,8 @@ def compile_json(command: syntax.Json, pipeline: Pipeline) -> None:
 
 
 def in_event(name: syntax.Name, pipeline: Pipeline) -> Value:
-    """The column of what a discovered name means in the JSON of the event, which may be an object
-    or an array."""
+    """The column of a discovered name's value in the event's JSON, which may be an object or
+    an array."""
     parsed = _parsed(syntax.Name(name.span, "@message"), pipeline)
     return pipeline.store(element(parsed, [*(name.head or name.text).split("."), *name.steps]))
 

@@ -1,4 +1,4 @@
-"""The commands that make several rows of one: unnest, expand, and parse with `multi`.
+"""The commands that turn one row into several: unnest, expand, and parse with `multi`.
 
 Sources: CWL_QuerySyntax-Unnest, CWL_QuerySyntax-Expand and CWL_QuerySyntax-Parse ("Multi-match
 mode") of the CloudWatch Logs user guide. The rows of an event keep the order of its items.
@@ -7,21 +7,21 @@ mode") of the CloudWatch Logs user guide. The rows of an event keep the order of
 import re
 
 from stampede.insights.commands.json_path import in_event
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.commands.row_errors import refuse_rows
 from stampede.insights.expressions.exact import selected
 from stampede.insights.expressions.patterns import Pattern
 from stampede.insights.expressions.structures import items
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import STRUCTURES, Kind, Value, sql_string
 
 
 def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
-    """A record for each item of a list, none for an empty one; a map, text or number is a list of
-    one item.
+    """One record for each item of a list, none for an empty one; a map, text or number counts as a
+    list of one item.
 
-    What the service does without the field isn't documented, so a record that lacks it stops the
-    query.
+    A record without the field stops the query: the service's behaviour isn't documented.
     """
     name = command.field
     value = pipeline.field(name)
@@ -50,10 +50,10 @@ def compile_unnest(command: syntax.Unnest, pipeline: Pipeline) -> None:
 
 
 def compile_expand(command: syntax.Expand, pipeline: Pipeline) -> None:
-    """An event for each item of a JSON array, none for an empty one; the field then holds the item.
+    """One event for each item of a JSON array, none for an empty one; the field then holds
+    the item.
 
-    What the service does with anything else in the field isn't documented, so an event with that
-    stops the query.
+    Any other value in the field stops the query: the service's behaviour isn't documented.
     """
     name = command.field
     value, kept = pipeline.field(name), f"jsonArraySize({_spelled(name.text)}) >= 0"
@@ -63,10 +63,8 @@ def compile_expand(command: syntax.Expand, pipeline: Pipeline) -> None:
         raise refusal(
             name.span, f"expand takes a field with a JSON array, but {name.text} isn't one"
         )
-    if any(
-        shown.startswith(f"{name.text}.")
-        for shown in (*pipeline.shown, *(pipeline.displayed or ()))
-    ):
+    titles = (*pipeline.shown, *(pipeline.displayed or ()))
+    if any(title.startswith(f"{name.text}.") for title in titles):
         raise refusal(
             name.span, f"part of {name.text} is already displayed; put `fields` after expand"
         )
@@ -86,15 +84,15 @@ def _spelled(name: str) -> str:
 
 
 def _items(value: Value) -> str:
-    """SQL of the items of a JSON array, as JSON text; null is missing."""
+    """SQL of the items of a JSON array, as JSON text; null counts as missing."""
     return items(value.sql, "nullif(CAST(item AS VARCHAR), 'null')")
 
 
 def parse_multi(
     text: str, pattern: Pattern, names: list[syntax.Name | None], pipeline: Pipeline
 ) -> None:
-    """A row for each match of the expression in `text`; a row without a match stays, without the
-    fields."""
+    """One row for each match of the expression in `text`; a row without a match stays, without
+    the fields."""
     lists, stored = {}, {}
     for number, (name, group) in enumerate(zip(names, pattern.groups, strict=True), start=1):
         if name is None:
@@ -113,19 +111,19 @@ def parse_multi(
 
 
 def _multiply(lists: dict[str, str], pipeline: Pipeline) -> None:
-    """A row for each item of the lists, which are of equal length, in columns of their names."""
+    """One row for each item of the lists, which have equal lengths; each list's key names the
+    column of its items."""
     held = {column: pipeline.fresh() for column in lists}
     place = pipeline.fresh()
     pipeline.append(
-        f"SELECT *, {selected({held[column]: sql for column, sql in lists.items()})} FROM "
-        f"{{previous}}"
+        f"SELECT *, {selected({held[column]: sql for column, sql in lists.items()})} "
+        "FROM {previous}"
     )
     rows = ", ".join(f"unnest({held[column]}) AS {column}" for column in lists)
     first = next(iter(held.values()))
     pipeline.append(
         f"SELECT * EXCLUDE ({', '.join(held.values())}), {rows}, generate_subscripts({first}, 1) "
-        f"AS {place} FROM "
-        "{previous}"
+        f"AS {place} FROM {{previous}}"
     )
     pipeline.order.append(place)
     pipeline.limited = False

@@ -1,16 +1,16 @@
-"""The commands that order and cut rows: sort, limit and dedup."""
+"""The commands that order rows and drop some: sort, limit and dedup."""
 
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.language import syntax
-from stampede.insights.language.syntax import Expression
+from stampede.insights.language.syntax import Expression, refusal
 from stampede.insights.values import Value, as_text
 
 MOST_ROWS = 100_000  # largest limit; CloudWatch Logs quotas
 
 
 def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
-    """Orders the rows; equal rows keep the order they had. Without a direction it is ascending."""
+    """Orders the rows, ascending by default; equal rows keep their order."""
     terms = []
     for key in command.keys:
         if _is_dropped_time(key.expression, pipeline) and not pipeline.bins:
@@ -28,10 +28,10 @@ def compile_sort(command: syntax.Sort, pipeline: Pipeline) -> None:
 
 
 def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
-    """What @timestamp means in a sort after `stats ... by bin(5m)`, as AWS's samples have it: the
-    only such key.
+    """The column for @timestamp in a sort after `stats ... by bin(5m)`, as in AWS's samples, if
+    there is exactly one bin.
 
-    None where it means nothing of that kind.
+    None for any other key.
     """
     if not _is_dropped_time(expression, pipeline) or len(pipeline.bins) != 1:
         return None
@@ -44,14 +44,14 @@ def _event_time(expression: Expression, pipeline: Pipeline) -> Value | None:
 
 
 def _is_dropped_time(expression: Expression, pipeline: Pipeline) -> bool:
-    """Whether it is @timestamp after a stats without it, as published queries have it after `stats
-    ... by status`."""
+    """Whether it is @timestamp after a stats that dropped it; published queries do this after
+    `stats ... by status`."""
     is_time = isinstance(expression, syntax.Name) and expression.text == "@timestamp"
     return is_time and pipeline.stats_count > 0 and "@timestamp" not in pipeline.columns
 
 
 def compile_limit(command: syntax.Limit, pipeline: Pipeline) -> None:
-    """Keeps the first rows of the order so far."""
+    """Keeps the first rows in the current order."""
     check_limit(command)
     order = f" ORDER BY {', '.join(pipeline.order)}" if pipeline.order else ""
     pipeline.append(f"SELECT * FROM {{previous}}{order} LIMIT {command.count}")
@@ -65,11 +65,11 @@ def check_limit(command: syntax.Limit) -> None:
 
 
 def compile_dedup(command: syntax.Dedup, pipeline: Pipeline) -> None:
-    """Keeps, of the rows that agree in all the fields, the first of the order so far (by default
+    """Keeps the first of the rows that agree in all fields, in the current order (by default
     the latest).
 
-    They agree when they are printed alike: 1, "1" and true do, 1.0 doesn't. A row that lacks one of
-    the fields is never a duplicate. Source:
+    Values agree if they print alike: 1, "1" and true do, 1.0 doesn't. A row that lacks a field is
+    never a duplicate. Source:
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Dedup.html
     """
     values = [pipeline.scalar_field(name, "dedup") for name in command.names]

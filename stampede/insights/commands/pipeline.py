@@ -1,15 +1,13 @@
-"""The state that the commands of a query compile into: a chain of SQL stages and the columns in
-sight.
+"""The result of compiling commands: a chain of SQL stages and the columns in scope.
 
-Each command appends one SELECT over the stage before it, its sub-query. Names in the query map to
-generated column names, so no text of the user ever becomes an identifier.
+Each command appends one SELECT over the previous stage, its sub-query. Names in the query map to
+generated column names, so user text never becomes an identifier.
 """
 
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
-from stampede.insights.errors import QueryError
 from stampede.insights.events.discovery import FIELDS, Discovery
 from stampede.insights.events.source import Source
 from stampede.insights.expressions import percentiles
@@ -17,7 +15,7 @@ from stampede.insights.expressions.exact import columns, printed, selected
 from stampede.insights.expressions.structures import element, refuse_map, scalar
 from stampede.insights.language import syntax
 from stampede.insights.language.identity import mentions, tree
-from stampede.insights.language.syntax import Expression, Span
+from stampede.insights.language.syntax import Expression, Span, refusal
 from stampede.insights.values import (
     STRUCTURES,
     Kind,
@@ -28,16 +26,15 @@ from stampede.insights.values import (
     sort_number,
 )
 
-# rows, when a query has no limit; GetQueryResults, CloudWatch Logs user guide
+# rows, if a query has no limit; GetQueryResults, CloudWatch Logs user guide
 DEFAULT_LIMIT = 10_000
-# Planning and memory grow with the square of the stages that build on one another: each hands on
-# all columns.
+# Planning time and memory grow with the square of the nested stages: each passes on all columns.
 MOST_STAGES = 400
 
 
 class Pipeline:
-    """A query being compiled. `columns` maps the names defined so far (aliases, parsed fields,
-    stats outputs)."""
+    """A query being compiled. `columns` maps the names defined so far: aliases, parsed fields,
+    stats outputs."""
 
     def __init__(self, now_s: float) -> None:
         self.now_s = now_s
@@ -47,17 +44,17 @@ class Pipeline:
         self.columns: dict[str, Value] = {}
         self.shown: list[str] = []
         self.parsed: list[str] = []
-        self.has_parse = False  # since the last stats: without fields, only what it makes is shown
+        self.has_parse = False  # since the last stats: without fields, only parsed fields are shown
         self.displayed: list[str] | None = None
         self.order = ["event_ms DESC", "ordinal"]
-        # the terms of the order that the reference or a sort determines
+        # the order terms that the reference or a sort determines
         self.determined = ["event_ms DESC"]
         self.stats_count = 0
         self.limited = False
         self.bins: dict[str, Value] = {}
-        self.binned: list[str] = []  # columns that say whether a percentile is that of a histogram
+        self.binned: list[str] = []  # columns that say whether a percentile came from a histogram
         self._stages: list[str] = []
-        self._added: list[dict[str, str]] = []  # levels of columns, each over those before
+        self._added: list[dict[str, str]] = []  # levels of columns, each over the previous ones
         self._at = Span(1, 1, 0, 0)
         self._names = 0
         self._numbers: dict[str, str] = {}
@@ -70,14 +67,15 @@ class Pipeline:
     # names
 
     def define(self, name: syntax.Name, value: Value) -> None:
-        """Makes an alias known to the commands that follow. Raises QueryError when it is taken."""
+        """Makes an alias available to the following commands. Raises QueryError if the name
+        is taken."""
         if name.text in FIELDS:
             raise refusal(name.span, f"{name.text} is a field of every event and can't be an alias")
         if name.text in self.columns:
             raise refusal(name.span, f"{name.text} is already defined; choose another alias")
         self.columns[name.text] = value
-        # What was computed from the discovered field of that name isn't what its expression means
-        # from here on.
+        # Forget what was computed from the discovered field of that name: from here on the name
+        # means something else.
         self._titles = {
             title: known for title, known in self._titles.items() if not mentions(known, name.text)
         }
@@ -86,8 +84,8 @@ class Pipeline:
         }
 
     def computed(self, item: syntax.Item) -> bool:
-        """Whether an item without an alias has its column. Raises QueryError for a title that is
-        another's."""
+        """Whether an item without an alias already has its column. Raises QueryError if another
+        column has its title."""
         if item.title in self._titles and self._titles[item.title] == tree(item.expression):
             return True
         if item.title in self.columns or item.title in self._spellings:
@@ -97,18 +95,18 @@ class Pipeline:
         return False
 
     def compute(self, item: syntax.Item, value: Value) -> None:
-        """Makes the column of an item without an alias."""
+        """Adds the column of an item without an alias."""
         self.columns[item.title], self._titles[item.title] = value, tree(item.expression)
 
     def redefine(self, name: syntax.Name, value: Value) -> None:
-        """Gives a field, defined or discovered, another value for the commands that follow."""
+        """Gives a defined or discovered field another value for the following commands."""
         self.columns[name.text] = value
         self._elements.clear()
         self._titles.clear()
         self._trees.clear()
 
     def note(self, text: str) -> None:
-        """Says it once beside the result."""
+        """Adds a note to the result, once."""
         if text not in self.notes:
             self.notes.append(text)
 
@@ -118,8 +116,8 @@ class Pipeline:
         return f"column_{self._names}"
 
     def field(self, name: syntax.Name) -> Value:
-        """The column that a name stands for: a defined one or its element, before any stats also a
-        discovered one."""
+        """The column of a name: a defined column or an element of it; before any stats also a
+        discovered field."""
         if name.text in self.columns:
             return self.columns[name.text]
         if key := self._trees.get(tree(name)):  # after `stats ... by name as alias`
@@ -134,11 +132,11 @@ class Pipeline:
         if name.text in self._elements:
             return self._elements[name.text]
         if self.stats_count:
-            left = (
+            raise refusal(
+                name.span,
                 f"{name.text} isn't available after stats, which keeps only "
-                f"{', '.join(self.columns)}"
+                f"{', '.join(self.columns)}; add it there, or use it before stats",
             )
-            raise refusal(name.span, f"{left}; add it there, or use it before stats")
         if name.text.lower() == "null":
             raise refusal(
                 name.span, "null is not a value; find missing fields with `not ispresent(field)`"
@@ -152,8 +150,7 @@ class Pipeline:
         return self.discovery.field(name)
 
     def _element(self, name: syntax.Name) -> Value | None:
-        """The part of a defined map or list that a name such as `map.key` means, if it means
-        one."""
+        """The part of a defined map or list that a name such as `map.key` refers to, if any."""
         head = (name.head or name.text).split(".")
         for length in range(len(head), 0, -1):
             known = self.columns.get(".".join(head[:length]))
@@ -161,26 +158,24 @@ class Pipeline:
             if known is not None and steps and known.kind in STRUCTURES:
                 return element(known, steps)
             if known is not None and name.steps:
+                known_name = ".".join(head[:length])
                 raise refusal(
-                    name.span,
-                    (
-                        f"{'.'.join(head[:length])} is not a map or list; jsonParse makes one from "
-                        "text"
-                    ),
+                    name.span, f"{known_name} is not a map or list; jsonParse makes one from text"
                 )
         return None
 
     def scalar_field(self, name: syntax.Name, command: str) -> Value:
-        """The column of a field in a command that takes no map or list. Raises QueryError for
-        one."""
+        """The column of a field in a command that accepts no map or list. Raises QueryError
+        for these."""
         value = self.field(name)
         refuse_map(value, command, name.span)
         return scalar(value, self.store)
 
-    # what an expression of a row may refer to (expressions.Scope)
+    # what a row's expressions may refer to (expressions.Scope)
 
     def titled(self, expression: Expression) -> Value | None:
-        """After stats, an output column also goes by its expression, as in `sort count(*)`."""
+        """After stats, an output column can also be named by its expression, as in
+        `sort count(*)`."""
         self.at(expression.span)
         if not self._trees or isinstance(expression, syntax.Name | syntax.Number | syntax.Text):
             return None
@@ -205,7 +200,7 @@ class Pipeline:
         return time
 
     def store(self, value: Value) -> Value:
-        """The value as a column; adds a stage with a new one for what isn't a column yet."""
+        """The value as a column; adds a stage unless it is one already."""
         if value.column:
             return replace(value, number=None)
         made, column = columns(value, self.fresh)
@@ -213,8 +208,7 @@ class Pipeline:
         return column
 
     def numbered(self, value: Value) -> Value:
-        """The same value with a column of its own for its reading as a number, made once however
-        often it is read."""
+        """The value, with its numeric reading in a column of its own, created once."""
         if value.kind not in (Kind.DYNAMIC, Kind.TEXT) or not value.column:
             return value
         if value.sql not in self._numbers:
@@ -224,8 +218,8 @@ class Pipeline:
         return replace(value, number=self._numbers[value.sql])
 
     def order_terms(self, value: Value, descending: bool) -> list[str]:
-        """ORDER BY terms of the service's natural sorting of a column; missing values come last
-        either way.
+        """ORDER BY terms for the service's natural sorting of a column; missing values come last in
+        both directions.
 
         Ascending: strings before numbers; strings by chunks, digits by length and then value, the
         rest by Unicode. Source:
@@ -241,7 +235,7 @@ class Pipeline:
         return [f"({value.sql} IS NULL) ASC", *(f"{key} {direction}" for key in keys)]
 
     def timestamp(self) -> Value | None:
-        """The column of @timestamp; None once a stats without it has passed."""
+        """The column of @timestamp; None after a stats without it."""
         if self.stats_count:
             return self.columns.get("@timestamp")
         return self.discovery.field(syntax.Name(Span(1, 1, 0, 0), "@timestamp"))
@@ -251,35 +245,28 @@ class Pipeline:
     def regroup(
         self, items: Sequence[syntax.Item], columns: dict[str, Value], trees: dict[Hashable, Value]
     ) -> None:
-        """After stats: nothing is left but the `columns` of `items`; `trees` holds them by their
-        expressions."""
+        """After stats: only the `columns` of `items` remain; `trees` maps their expressions
+        to them."""
         self.stats_count += 1
-        if self.binned:  # what came of it can't be seen from here on
+        if self.binned:  # later stages no longer show which rows it affected
             self.note(percentiles.NOTE)
         self.binned = []
-        self.columns, self._trees, self._elements, self._numbers, self._spellings = (
-            columns,
-            trees,
-            {},
-            {},
-            {},
-        )
-        self._sorted = {}
+        self.columns, self._trees = columns, trees
+        self._elements, self._numbers, self._spellings, self._sorted = {}, {}, {}, {}
         self._titles = {item.title: tree(item.expression) for item in items if item.alias is None}
         self.shown = list(columns)
         self.parsed, self.has_parse, self.displayed = [], False, None
         self.determined = []
 
     def append(self, select: str) -> None:
-        """Adds a stage; `select` reads from `{previous}`. Raises QueryError for one more than
-        `MOST_STAGES`."""
+        """Adds a stage; `select` reads from `{previous}`. Raises QueryError
+        beyond `MOST_STAGES`."""
         self._close()
         self._stages.append(select)
         self._check_stages()
 
     def _add(self, made: dict[str, str]) -> None:
-        """New columns with what their SQL computes, in the first stage after those of the columns
-        that it builds on."""
+        """Adds columns in the first stage after all columns that their SQL mentions."""
         used = set(re.findall(r"\bcolumn_\d+\b", " ".join(made.values())))
         levels = [
             number for number, added in enumerate(self._added, start=1) if used & added.keys()
@@ -291,7 +278,7 @@ class Pipeline:
         self._added[level] |= made
 
     def _close(self) -> None:
-        """Ends the stages that columns are added to."""
+        """Ends the stages that columns are being added to."""
         self._stages += [f"SELECT *, {selected(added)} FROM {{previous}}" for added in self._added]
         self._added = []
 
@@ -304,20 +291,18 @@ class Pipeline:
             )
 
     def at(self, span: Span) -> None:
-        """Notes the place that is compiled now, for a refusal that no expression of its own is to
-        blame for."""
+        """Notes the place being compiled, for refusals that concern no single expression."""
         self._at = span
 
     def sql(
         self, source: Source, fragments: bool, first_fields: bool
     ) -> tuple[str, list[tuple[str, Kind]]]:
-        """The whole statement over the events of `source`, and the name and kind of each column it
-        returns.
+        """The whole statement over the events of `source`, and the name and kind of each column
+        it returns.
 
-        Without a limit it returns one row more than the default allows, so that cutting off shows.
-        Event rows have one column more, last: the event's place in its source; rows with
-        percentiles, whether one of them is that of a histogram. `fragments` and `first_fields` are
-        explained in `Discovery.sql`.
+        Without a limit it returns one row more than the default allows, to show truncation. Event
+        rows end with an extra column, the event's place in its source; rows with percentiles, with
+        whether any came from a histogram. `Discovery.sql` explains `fragments` and `first_fields`.
         """
         outputs = []
         for title in self._output_names():
@@ -349,7 +334,3 @@ class Pipeline:
             [] if self.stats_count or self.has_parse else ["@timestamp", "@message"]
         )
         return list(dict.fromkeys([*shown, *self.parsed]))
-
-
-def refusal(span: Span, message: str) -> QueryError:
-    return QueryError(message, span.line, span.column)

@@ -1,5 +1,5 @@
-"""Refusals that only the rows bring up: SQL that stops the query, and what it says as a QueryError
-with its place."""
+"""Refusals that depend on the rows: SQL that stops the query, and the QueryError read back from
+DuckDB's message."""
 
 import re
 
@@ -11,14 +11,14 @@ _MARK = "insights refuses at"
 
 
 def refuse_rows(span: Span, message: str) -> str:
-    """SQL that fails at the first row that evaluates it; `refusal_in` reads it back from DuckDB's
-    words."""
+    """SQL that fails at the first row that evaluates it; `refusal_in` reads the refusal back from
+    DuckDB's message."""
     return f"error({sql_string(f'{_MARK} {span.line}:{span.column}: {message}')})"
 
 
 def refusal_in(reason: str) -> QueryError | None:
-    """The refusal that a statement failed with, if DuckDB's words `reason` hold one."""
+    """The refusal in DuckDB's message `reason`, if there is one."""
     marked = re.search(rf"{_MARK} (\d+):(\d+): ([^\n]*)", reason)
-    return (
-        QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2))) if marked else None
-    )
+    if marked is None:
+        return None
+    return QueryError(marked.group(3), int(marked.group(1)), int(marked.group(2)))

@@ -1,25 +1,25 @@
 """The commands that work row by row: fields, display, filter and parse."""
 
 from stampede.insights.commands.multiply import parse_multi
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions import patterns
 from stampede.insights.expressions.compiler import Compiler
 from stampede.insights.expressions.structures import scalar
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import Kind, Value, as_text, sql_string
 from stampede.phrases import counted
 
 
 def compile_fields(command: syntax.Fields, pipeline: Pipeline) -> None:
-    """Adds columns to the result; an alias is known to the items after it."""
+    """Adds columns to the result; later items may use an alias."""
     for item in command.items:
         _column(item, pipeline)
         pipeline.shown.append(item.title)
 
 
 def _column(item: syntax.Item, pipeline: Pipeline) -> None:
-    """Makes sure that there is a column of the item's title, and that it is of the item's
-    expression."""
+    """Ensures that a column exists with the item's title and expression."""
     if item.alias is not None:
         pipeline.define(item.alias, pipeline.store(Compiler(pipeline).raw(item.expression)))
     elif isinstance(item.expression, syntax.Name):
@@ -29,24 +29,24 @@ def _column(item: syntax.Item, pipeline: Pipeline) -> None:
 
 
 def compile_display(command: syntax.Display, pipeline: Pipeline) -> None:
-    """Sets the columns of the result, fields or computed ones; the last display wins."""
+    """Sets the columns of the result; the last display wins."""
     for item in command.items:
         _column(item, pipeline)
     pipeline.displayed = list(dict.fromkeys(item.title for item in command.items))
 
 
 def compile_filter(command: syntax.Filter, pipeline: Pipeline) -> None:
-    """Keeps the rows for which the condition holds (not those for which it is missing)."""
+    """Keeps the rows for which the condition is true, neither false nor missing."""
     condition = Compiler(pipeline).condition(command.condition)
     pipeline.append(f"SELECT * FROM {{previous}} WHERE {condition}")
 
 
 def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
     """Adds the captured fields, all TEXT; a row that doesn't match stays, without them. Without
-    `fields` the result has these alone (recorded: aws/aws-sdk-js-v3#6928).
+    `fields` the result has only these (recorded: aws/aws-sdk-js-v3#6928).
 
-    An optional group that took no part is missing as well, unless its content could have matched
-    nothing. What logfmt and csv make of a line is described in `line_formats`.
+    An optional group that didn't match is missing too, unless its content can be empty.
+    `line_formats` describes logfmt and csv.
     """
     pipeline.has_parse = True
     source = pipeline.field(command.source or syntax.Name(command.span, "@message"))
@@ -60,7 +60,7 @@ def compile_parse(command: syntax.Parse, pipeline: Pipeline) -> None:
 
 
 def _parse_logfmt(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
-    """One field, a map of the pairs."""
+    """Adds one field, a map of the pairs."""
     pipeline.python_functions.add("insights_logfmt")
     (alias,) = command.aliases
     pipeline.define(alias, pipeline.store(Value(f"insights_logfmt({text})", Kind.MAP)))
@@ -68,7 +68,7 @@ def _parse_logfmt(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
 
 
 def _parse_csv(command: syntax.Parse, text: str, pipeline: Pipeline) -> None:
-    """A field for each value, in order; values without a name are dropped, names without a value
+    """Adds a field for each value, in order; drops values without a name; names without a value
     are missing."""
     pipeline.python_functions.add("insights_csv")
     values = pipeline.fresh()
@@ -92,9 +92,8 @@ def _parse_once(
         if name is None:
             continue
         column = Value(pipeline.fresh(), Kind.TEXT, column=True)
-        captured = (
-            f"{matched}.g{number}" if group.may_be_empty else f"nullif({matched}.g{number}, '')"
-        )
+        content = f"{matched}.g{number}"
+        captured = content if group.may_be_empty else f"nullif({content}, '')"
         columns.append(f"{captured} AS {column.sql}")
         pipeline.define(name, column)
         pipeline.parsed.append(name.text)
@@ -105,7 +104,7 @@ def _parse_once(
 def _pattern_and_names(
     command: syntax.Parse, pipeline: Pipeline
 ) -> tuple[patterns.Pattern, list[syntax.Name | None]]:
-    """The pattern and, for each of its groups, the name of the field it fills."""
+    """The pattern and the name of each group's field."""
     if isinstance(command.pattern, syntax.Regex):
         pattern = patterns.regex(command.pattern)
         if command.multi and patterns.finds_nothing(pattern):
@@ -124,7 +123,7 @@ def _pattern_and_names(
 
 
 def _regex_names(command: syntax.Parse, pattern: patterns.Pattern) -> list[syntax.Name | None]:
-    """The field of each group: by its own name, or all of them by the names after `as`, as in
+    """The field name of each group: its own name, or for all groups the names after `as`, as in
     `/(.*)/ as text`."""
     groups, span = pattern.groups, command.pattern.span
     if command.aliases is None:

@@ -2,28 +2,28 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 
-from stampede.insights.commands.pipeline import Pipeline, refusal
+from stampede.insights.commands.pipeline import Pipeline
 from stampede.insights.expressions import percentiles
 from stampede.insights.expressions.aggregates import AGGREGATES, QUANTILES, LoggedExtreme
 from stampede.insights.expressions.compiler import Compiler, check_arity, moves_a_time
 from stampede.insights.expressions.exact import columns, selected
 from stampede.insights.language import syntax
 from stampede.insights.language.identity import functions, names, tree
-from stampede.insights.language.syntax import Expression
+from stampede.insights.language.syntax import Expression, refusal
 from stampede.insights.values import Kind, Value, as_number, as_text
 
-# commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (2 until June
-# 2026)
+# commands in one query; CloudWatch Logs user guide, "Use multiple stats commands" (until June
+# 2026: 2)
 MOST_STATS = 10
 
 
 def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
     """Replaces all columns by the keys, in order, and the aggregates.
 
-    Values of a key are one group when their text is the same: 1, "1" and true are, 1.0 is not. Rows
-    that lack a key form a group of their own, without that column. Without `by` there is one row,
-    even over no events. Without a sort, rows come by bin, the newest first, as recorded answers do,
-    and then in ascending order of the other keys.
+    Key values with the same text form one group: 1, "1" and true do, 1.0 doesn't. Rows that lack a
+    key form a group of their own, without that column. Without `by` there is one row, even for no
+    events. Without a sort, rows come by bin, newest first, as in recorded answers, then in
+    ascending order of the other keys.
     """
     if pipeline.stats_count == MOST_STATS:
         raise refusal(command.span, f"a query has at most {MOST_STATS} stats commands")
@@ -56,7 +56,7 @@ def compile_stats(command: syntax.Stats, pipeline: Pipeline) -> None:
 
 
 def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
-    """The columns of the `by` expressions, by name."""
+    """The columns of the `by` expressions, by title."""
     compiler = Compiler(pipeline)
     return {
         item.title: pipeline.store(compiler.no_map(item.expression, "stats"))
@@ -65,8 +65,8 @@ def _keys(command: syntax.Stats, pipeline: Pipeline) -> dict[str, Value]:
 
 
 def _grouped(keys: Iterable[Value]) -> dict[str, str]:
-    """By what is selected for the keys, what the groups go by: the text, so that 1, "1" and true
-    are one group."""
+    """Maps what is selected for each key to the SQL to group by: text, so that 1, "1" and true are
+    one group."""
     grouped = {}
     for key in keys:
         if key.kind is Kind.DYNAMIC:
@@ -77,16 +77,13 @@ def _grouped(keys: Iterable[Value]) -> dict[str, str]:
 
 
 def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
-    """Whether a key cuts the time of the events into periods."""
+    """Whether a key divides the events' time into periods."""
     if moves_a_time(expression):
         return _is_bin(expression.left, pipeline)
     if isinstance(expression, syntax.Name):
         return expression.text in pipeline.bins
-    if not isinstance(expression, syntax.Call) or expression.function not in (
-        "bin",
-        "datefloor",
-        "dateceil",
-    ):
+    periodic = ("bin", "datefloor", "dateceil")
+    if not isinstance(expression, syntax.Call) or expression.function not in periodic:
         return False
     time = expression.arguments[0]
     while moves_a_time(time):
@@ -97,9 +94,9 @@ def _is_bin(expression: Expression, pipeline: Pipeline) -> bool:
 
 
 def _by_tree(items: Sequence[syntax.Item], by_title: dict[str, Value]) -> dict[Hashable, Value]:
-    """The columns by their expressions, by which they go beside their titles.
+    """The columns by their expressions, which name them as their titles do.
 
-    Passed over is `by strlen(a) as a`: after it, strlen(a) is the length of the column a.
+    Omits `by strlen(a) as a`: after it, strlen(a) is the length of the column a.
     """
     aliases = {item.title for item in items if item.alias is not None}
     aggregates = AGGREGATES.keys() | QUANTILES.keys()
@@ -139,13 +136,12 @@ def _check_titles(command: syntax.Stats) -> None:
 
 
 class _GroupScope:
-    """What an item of stats may refer to: keys and the aliases before it as they are, all else
-    inside of an aggregate.
+    """What an item of stats may refer to: directly, keys and earlier aliases; anything else only
+    inside an aggregate.
 
-    `_made` are the aliases of columns that have nothing to do with a field of that name: no
-    aggregate takes those, for whether the field is meant isn't clear. `later` are the stages over
-    what the grouping computes that items need, and `binned` the columns that say whether a
-    percentile is that of a histogram.
+    `_made` holds aliases whose columns aren't computed from a field of that name; aggregates refuse
+    them, because which of the two is meant isn't clear. `later` holds further stages over the
+    grouped columns, `binned` the columns that say whether a percentile came from a histogram.
     """
 
     def __init__(
@@ -154,11 +150,8 @@ class _GroupScope:
         self.used = False
         self.named: dict[str, Value] = {}
         self._made: set[str] = set()
-        self.now_s, self.notes, self.python_functions = (
-            pipeline.now_s,
-            pipeline.notes,
-            pipeline.python_functions,
-        )
+        self.now_s, self.notes = pipeline.now_s, pipeline.notes
+        self.python_functions = pipeline.python_functions
         self._aggregates: list[str] = []
         self._quantiles: dict[str, tuple[str, str, list[str]]] = {}
         self.binned: list[str] = []
@@ -168,7 +161,7 @@ class _GroupScope:
         self._keys, self._trees = keys, trees
 
     def name(self, item: syntax.Item) -> None:
-        """Tells of a column that is made."""
+        """Registers a column that this stats creates."""
         if item.alias is not None and item.alias.text not in names(item.expression):
             self._made.add(item.alias.text)
 
@@ -184,10 +177,8 @@ class _GroupScope:
                 )
             raise refusal(
                 name.span,
-                (
-                    f"{name.text} is neither aggregated nor a key; use avg({name.text}) or list it "
-                    "after `by`"
-                ),
+                f"{name.text} is neither aggregated nor a key; use avg({name.text}) or list it "
+                "after `by`",
             )
         self.used = True
         return self._keys[name.text]
@@ -220,8 +211,8 @@ class _GroupScope:
         return column
 
     def _extreme(self, sought: LoggedExtreme) -> Value:
-        """The columns of a min or max of logged values: two that the grouping computes and one over
-        both."""
+        """The columns of a min or max of logged values: two from the grouping, and one computed
+        from both."""
         rank = sought.rank()
         if rank not in self._choices:
             self._choices[rank] = self._pipeline.store(Value(rank, Kind.TEXT)).sql
@@ -239,14 +230,11 @@ class _GroupScope:
                 "give it another alias",
             )
         value = Compiler(self._pipeline).no_map(expression, "stats")
-        return (
-            value
-            if value.simple and not isinstance(value.literal, int)
-            else self._pipeline.store(value)
-        )
+        is_usable = value.simple and not isinstance(value.literal, int)
+        return value if is_usable else self._pipeline.store(value)
 
     def _quantile(self, call: syntax.Call) -> Value:
-        """An element of the list of all quantiles that are asked of the same numbers."""
+        """An element of the list of all quantiles requested of the same numbers."""
         check_arity(call, QUANTILES[call.function], QUANTILES[call.function])
         share = percentiles.share(call)
         numbers = as_number(self._pipeline.numbered(self._argument(call.arguments[0])))

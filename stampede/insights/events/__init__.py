@@ -1,1 +1,1 @@
-"""Log events: the files that hold them, and the fields that are found in them."""
+"""Log events: the files that hold them, and the fields discovered in them."""

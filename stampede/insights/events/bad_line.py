@@ -1,8 +1,8 @@
-"""Finds the line that made a file of log events unreadable, so that the error can name it.
+"""Finds the line that makes a file of log events unreadable, so that the error can name it.
 
-It has to take every line that DuckDB takes, or it would name a line that isn't to blame: any JSON
-value counts as message, logStream and log, a timestamp may have a fraction or quotes, and commas
-before a bracket are passed over.
+It must accept every line that DuckDB accepts, or it would name the wrong line: message, logStream
+and log may be any JSON value, a timestamp may have a fraction or quotes, and commas before a
+closing bracket are allowed.
 """
 
 import codecs
@@ -36,18 +36,18 @@ _FORM_OF_ENDING = {".gz": "gzip", ".parquet": "Parquet", ".zst": "zstd"}
 _READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
 _TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message in CloudWatch has at most 1 MiB"
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
-# A string, or what DuckDB takes for a number in more spellings than Python.
+# A string, or a non-finite number, of which DuckDB accepts more spellings than Python.
 _NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?(?i:nan|inf(?:inity)?)')
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def locate(paths: Iterable[Path]) -> EventsError | None:
-    """The error of the first bad line in the files, naming file and line; None where every line
-    reads well.
+    """The error for the first bad line in the files, naming file and line; None if every line
+    is readable.
 
-    Parquet and zstd files are passed over: nothing but DuckDB reads them here. A line that is too
-    long is named when nothing else is wrong: DuckDB takes it, or doesn't, by its place in the file.
+    Skips Parquet and zstd files, which only DuckDB can read here. Reports a line that is too long
+    only if nothing else is wrong: whether DuckDB accepts it depends on its position in the file.
     """
     too_long = None
     for path in paths:
@@ -74,8 +74,8 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
 
 
 def _other_form(path: Path, number: int) -> str:
-    """What to add of a file of plain lines whose first one is bad, where its name promises another
-    form."""
+    """An addition to the error if the first line is bad and the file's name promises
+    another format."""
     promised = _FORM_OF_ENDING.get(path.suffix.lower(), "")
     if number > 1 or promised.lower() in ("", form(path)):
         return ""
@@ -83,19 +83,18 @@ def _other_form(path: Path, number: int) -> str:
 
 
 def needs_look(error: duckdb.Error) -> bool:
-    """Whether a statement over a Source failed because the times of its files have to be looked at
-    first."""
+    """Whether a statement over a Source failed because its files' times must be checked first."""
     return NEEDS_LOOK in str(error)
 
 
 def looked_at(source: Source, connection: duckdb.DuckDBPyConnection) -> Source:
-    """The same Source once it is known that no time is true or false. Raises EventsError for one
-    that is."""
+    """The same Source, after checking that no time is true or false. Raises EventsError if
+    one is."""
     for path, statement in source.looks:
         try:
             boolean_time = connection.execute(statement).fetchone()
         except duckdb.Error:
-            boolean_time = None  # a line that can't be read at all; the next statement says so
+            boolean_time = None  # an unreadable line; the next statement reports it
         if boolean_time:
             raise locate([path]) or EventsError(
                 f"{path}: true and false are not times; {BAD_TIMESTAMP}"
@@ -130,8 +129,8 @@ def _reason(line: bytes) -> str | None:
 
 
 def _loaded(text: str) -> Any:
-    """The JSON value; a whole number that no time can be is infinite, as Python refuses thousands
-    of digits."""
+    """The JSON value. Whole numbers too large for a time become infinite: Python refuses to parse
+    thousands of digits."""
     return json.loads(
         text,
         object_pairs_hook=_Pairs,
@@ -150,15 +149,14 @@ def _of_event(event: Any) -> str | None:
         return NO_MESSAGE
     if not _is_time(values.get("timestamp"), EARLIEST_MS, LATEST_MS):
         return BAD_TIMESTAMP
-    if values.get("ingestionTime") is not None and not _is_time(
-        values["ingestionTime"], -(2**63), 2**63 - 1
-    ):
+    ingestion = values.get("ingestionTime")
+    if ingestion is not None and not _is_time(ingestion, -(2**63), 2**63 - 1):
         return BAD_INGESTION_TIME
     return None
 
 
 class _Pairs(list):
-    """The pairs of a JSON object; a dictionary would hide a key that stands there twice."""
+    """The pairs of a JSON object; a dictionary would hide duplicate keys."""
 
     def times(self, name: str) -> int:
         return sum(key == name for key, _ in self)
@@ -166,20 +164,17 @@ class _Pairs(list):
 
 def _is_time(value: Any, earliest: int, latest: int) -> bool:
     if isinstance(value, str):
-        plain = _WHOLE_NUMBER.fullmatch(value)
-        value = (
-            int(value)
-            if plain
-            else ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
-        )
-    is_number = (
-        isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    )
-    return is_number and earliest <= round(value) <= latest
+        if _WHOLE_NUMBER.fullmatch(value):
+            value = int(value)
+        else:
+            value = ask("TRY(json_transform_strict(?, '\"BIGINT\"'))", json.dumps(value))
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and earliest <= round(value) <= latest
 
 
 def _malformed(text: str, where: str = "") -> str | None:
-    """What is wrong with a line that DuckDB doesn't take as JSON; None for one that it takes."""
+    """Why DuckDB doesn't accept a line as JSON; None if it does."""
     if ask("json_valid(?)", text):
         return None
     return f"Malformed JSON ({where or 'nested too deeply'}); each line must be one JSON object"

@@ -1,28 +1,24 @@
-"""The fields that the service finds in a log event by itself, as SQL over the stored events.
+"""The fields that the service discovers in a log event, as SQL over the stored events.
 
-Only fields that the query names are taken out of the message, all JSON fields in one extraction.
-Source:
+Only fields that the query names are extracted, all JSON fields at once. Source:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_AnalyzeLogData-discoverable-fields.html
 
 * System fields: @timestamp @ingestionTime @message @logStream @log, and @ptr, which is opaque on
-the service: here it
-  is the place of an event in its source.
+  the service and here the event's place in its source.
 * Lambda START, END and REPORT lines: @type @requestId, and from REPORT lines @duration
-@billedDuration
-  @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000 bytes),
-  @xrayTraceId @xraySegmentId. @requestId also of what the runtimes write for a request: a time in
-  UTC, with a level in brackets before it or not, and the id; or "RequestId: " and the id ("Log
-  function output", Lambda developer guide). That the JSON format of Lambda's lines has any of these
-  isn't documented: where no event has a field that the query names, it is refused.
+  @billedDuration @initDuration (ms), @memorySize @maxMemoryUsed (bytes, a megabyte being 1,000,000
+  bytes), @xrayTraceId @xraySegmentId. @requestId also comes from lines that the runtimes write for
+  a request: a time in UTC, optionally after a level in brackets, and the id; or "RequestId: " and
+  the id ("Log function output", Lambda developer guide). Whether Lambda's JSON lines have any of
+  these isn't documented: a query that names such a field is refused if no event has it.
 * The columns of VPC flow logs and Route 53 query logs, described in `vended_lines`.
-* JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may hold the dots
-themselves. A key
-  that begins with @ has one more @. In a line that isn't JSON as a whole, the first JSON object in
-  it is taken. Of equal keys the first counts.
+* JSON (RFC 8259): `a.b.0.c` is element `c` of the first item of `b` of `a`; keys may contain dots
+  themselves. A key that begins with @ gets another @. In a line that isn't JSON as a whole, the
+  first JSON object in it counts. Of duplicate keys the first counts.
 
-Of a JSON line with more than 200 fields the service finds 200, and so does this: the first ones in
-the order of the line, where each string, number, boolean and null counts, those of lists too. The
-page gives the number, not the order.
+Of a JSON line with more than 200 fields the service discovers 200; here they are the first in the
+order of the line, counting each string, number, boolean and null, also in lists. The page gives the
+number, not the order.
 """
 
 import difflib
@@ -32,11 +28,11 @@ from collections.abc import Callable
 
 import duckdb
 
-from stampede.insights.errors import QueryError
 from stampede.insights.events.source import Source
 from stampede.insights.events.strict_json import is_lax_message
 from stampede.insights.events.vended_lines import FORMATS, NEEDS_FORMATS, branches
 from stampede.insights.language import syntax
+from stampede.insights.language.syntax import refusal
 from stampede.insights.values import Kind, Value, pointer, sql_string
 from stampede.phrases import counted
 
@@ -86,7 +82,7 @@ _LAMBDA = {
     "@memorySize": (_report(r"\sMemory Size", "MB", " * 1000000"), Kind.NUMBER),
     "@maxMemoryUsed": (_report(r"\sMax Memory Used", "MB", " * 1000000"), Kind.NUMBER),
 }
-# Lines that are another format of those with the fields: SQL that recognises them, and what they
+# Lines in another format of the same service: their fields, SQL that recognises them, and what they
 # look like.
 _OTHERS = [
     (known.fields, f"NOT {known.is_this()} AND {known.is_another()}", known.others_look_like())
@@ -101,10 +97,10 @@ _OTHERS += [
 ]
 _LAMBDA[_POINTER] = ("to_base64(unhex(lpad(to_hex(ordinal), 16, '0')))", Kind.TEXT)
 FIELDS = (*_SYSTEM, *_LAMBDA)
-_MOST_PARTS = 6  # of a name with dots, for which every reading is looked for: 32 of them
+_MOST_PARTS = 6  # of a dotted name for which every reading is tried: 32
 MOST_FIELDS = 200
-# True of every line with more fields, at little cost for most lines: a comma follows each field but
-# the last, and a field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
+# True of every line with more fields, and cheap for most lines: a comma follows each field but the
+# last, and a field takes two bytes in a list (`1,`) and five elsewhere (`"":1,`).
 _MAY_HAVE_MORE = (
     f"(strlen(message) > {2 * MOST_FIELDS} AND (strlen(message) > {5 * MOST_FIELDS} OR "
     "contains(message, '[')) AND strlen(message) - strlen(replace(message, ',', '')) >= "
@@ -117,14 +113,13 @@ _NOTE = (
 )
 _NEEDS_FRAGMENTS = "a line needs insights_fragment"
 
-# SQL of a field over the raw events, or a function that writes it from the SQL of each JSON path's
-# text.
+# SQL of a field over the raw events, or a function that builds it from the SQL of each JSON path.
 Extraction = str | Callable[[list[str]], str]
 
 
 class Discovery:
-    """Collects the fields that a query names, then writes the SQL that takes them out of the
-    events."""
+    """Collects the fields that a query names, then writes the SQL that extracts them from
+    the events."""
 
     def __init__(self) -> None:
         self._paths: list[str] = []
@@ -133,41 +128,36 @@ class Discovery:
         self._refuse_others = True
 
     def field(self, name: syntax.Name) -> Value:
-        """The column of a field. Raises QueryError for an @ name that the service doesn't
-        generate."""
+        """The column of a field. Raises QueryError for an @ name that the service
+        doesn't generate."""
         if name.text in _SYSTEM:
             return _SYSTEM[name.text]
         if name.text not in self._columns:
             sql, kind = self._extraction(name)
             self._names[name.text] = name
-            self._columns[name.text] = (
-                sql,
-                Value(f"found_{len(self._columns) + 1}", kind, column=True),
-            )
+            column = Value(f"found_{len(self._columns) + 1}", kind, column=True)
+            self._columns[name.text] = (sql, column)
         return self._columns[name.text][1]
 
     def sql(
         self, source: Source, numbered: bool, fragments: bool, first_fields: bool
     ) -> tuple[str, str]:
-        """Two stages: the events of `source` with the raw JSON elements, and the columns that were
-        asked for.
+        """Two stages: the events of `source` with the raw JSON elements, and the requested columns.
 
-        `numbered` adds the column `ordinal`, the place of an event in its source. Without
-        `fragments` the statement fails, as `needs_fragments` says, at the first line that is no
-        JSON object as a whole but may hold one; without `first_fields`, as `needs_first_fields`
-        says, at one that may have more fields than are found; before `check_formats`, as
-        `needs_formats` says, at a line that it has to look at.
+        `numbered` adds the column `ordinal`, the event's place in its source. The statement fails
+        at the first line that needs one of these, and a function recognises each failure: without
+        `fragments`, a line that isn't a JSON object but may contain one (`needs_fragments`);
+        without `first_fields`, a line that may have more fields than are discovered
+        (`needs_first_fields`); before `check_formats`, a line that it must check (`needs_formats`).
         """
-        ordinal = (
-            ", row_number() OVER () AS ordinal" if numbered or _POINTER in self._columns else ""
-        )
+        ordinal = elements = ""
+        if numbered or _POINTER in self._columns:
+            ordinal = ", row_number() OVER () AS ordinal"
         sought = [path for path in self._paths if path not in source.pointers]
         place = {path: number for number, path in enumerate(sought, start=1)}
-        elements = (
-            f", {_json(sought, fragments, first_fields, self._refuse_others)} AS elements"
-            if sought
-            else ""
-        )
+        if sought:
+            extraction = _json(sought, fragments, first_fields, self._refuse_others)
+            elements = f", {extraction} AS elements"
         texts = [
             f"insights_scalar({source.pointers.get(path) or f'elements[{place[path]}]'})"
             for path in self._paths
@@ -180,19 +170,18 @@ class Discovery:
         return f"SELECT *{ordinal}{elements} FROM {source.relation}", fields
 
     def _guarded(self, name: str, sql: str) -> str:
-        """A field of Lambda's text lines; before `check_formats` its JSON lines fail, as
-        `needs_formats` says."""
+        """A field of Lambda's text lines; before `check_formats` it fails at Lambda's JSON lines,
+        see `needs_formats`."""
         if name == _POINTER or not self._refuse_others:
             return sql
         return f"CASE WHEN {_IS_JSON_PLATFORM_LINE} THEN error('{NEEDS_FORMATS}') ELSE {sql} END"
 
     def check_formats(self, source: Source, connection: duckdb.DuckDBPyConnection) -> None:
-        """Looks at lines of a known service's that seem to be in another format, as flow logs of a
-        custom one.
+        """Checks lines of a known service that seem to be in another format, such as custom
+        flow logs.
 
-        Raises QueryError at a field of that service that the query names and no event has; without
-        one the fields of these lines are missing, as they are on the service. Needs the functions
-        of `REREAD`.
+        Raises QueryError if the query names a field of that service and no event has it; otherwise
+        these lines lack the field, as on the service. Needs the functions of `REREAD`.
         """
         self._refuse_others = False
         raw, with_fields = self.sql(source, numbered=False, fragments=True, first_fields=True)
@@ -208,7 +197,7 @@ class Discovery:
             if other and absent:
                 lines = counted(other, "line looks", "lines look")
                 message = f"no event has {absent[0].text}, and {lines} like {look_like}"
-                raise QueryError(message, absent[0].span.line, absent[0].span.column)
+                raise refusal(absent[0].span, message)
 
     def _extraction(self, name: syntax.Name) -> tuple[Extraction, Kind]:
         text, steps = name.head or name.text, name.steps
@@ -219,15 +208,12 @@ class Discovery:
                 "[...] works only on a list from jsonParse; write an element of a discovered list "
                 f"as {text}.0"
             )
-            raise QueryError(message, name.span.line, name.span.column)
+            raise refusal(name.span, message)
         if text.startswith("@@"):
             text = text[1:]
         elif text.startswith("@"):
-            raise QueryError(
-                f"{text} isn't a discovered field; {_nearest(text)}",
-                name.span.line,
-                name.span.column,
-            )
+            message = f"{text} isn't a discovered field; {_nearest(text)}"
+            raise refusal(name.span, message)
         pointers = [pointer([*keys, *steps]) for keys in _groupings(text.split("."))]
         places = [self._place(pointer) for pointer in pointers]
 
@@ -244,8 +230,8 @@ class Discovery:
 
 
 def _groupings(parts: list[str]) -> list[list[str]]:
-    """The keys, from the outside in, that a name with dots may mean: `a.b` is b of a, or the key
-    written a.b."""
+    """The keys, from the outside in, that a dotted name may mean: `a.b` is b of a, or the
+    key a.b."""
     if len(parts) > _MOST_PARTS:
         return [parts, [".".join(parts)]]
     groupings = [[parts[0]]]
@@ -258,7 +244,7 @@ def _groupings(parts: list[str]) -> list[list[str]]:
 
 
 def _nearest(text: str) -> str:
-    """The discovered field whose name is likely meant, or else all of them."""
+    """A hint: the discovered field that is probably meant, or else all of them."""
     if text.split(".")[0] == "@entity":
         return (
             "exported events don't include their entity; use @log and @logStream to see where an "
@@ -272,9 +258,9 @@ def _nearest(text: str) -> str:
 
 
 def _json(paths: list[str], fragments: bool, first_fields: bool, refuse_others: bool) -> str:
-    """One extraction for all paths, a list of JSON texts; a map, a list and null have none.
+    """One extraction for all paths, a list of JSON texts; maps, lists and null give none.
 
-    With `fragments`, TRY: a line that merely looks like JSON has no fields.
+    With `fragments` it uses TRY: a line that merely looks like JSON has no fields.
     """
     extraction = _whole_or_within(paths, fragments, first_fields, refuse_others)
     if first_fields:
@@ -309,18 +295,18 @@ def _whole_or_within(
 
 
 def needs_fragments(reason: str) -> bool:
-    """Whether a statement without fragments failed because a line needs them, by DuckDB's words."""
+    """Whether DuckDB's message says that a statement without fragments met a line that
+    needs them."""
     return _NEEDS_FRAGMENTS in reason or ("Malformed JSON" in reason and " in file " not in reason)
 
 
 def needs_first_fields(reason: str) -> bool:
-    """Whether a statement failed because a line may have more fields than are found, by DuckDB's
-    words."""
+    """Whether DuckDB's message says that a line may have more fields than are discovered."""
     return _NEEDS_FIRST_FIELDS in reason
 
 
 def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """A note where a line has more fields than are found; needs `REREAD`."""
+    """A note if a line has more fields than are discovered; needs `REREAD`."""
     cut = (
         f"{_MAY_HAVE_MORE} AND insights_first_fields(insights_fragment(message)) <> "
         "insights_fragment(message)"
@@ -330,19 +316,17 @@ def notes_of_fields(source: Source, connection: duckdb.DuckDBPyConnection) -> li
 
 
 def needs_formats(reason: str) -> bool:
-    """Whether a statement failed because `check_formats` has to be asked first, by DuckDB's
-    words."""
+    """Whether DuckDB's message says that `check_formats` must run first."""
     return NEEDS_FORMATS in reason
 
 
 def pointer_texts(pointers: list[str]) -> str:
-    """SQL of the list of what stands at each pointer, over a relation with `message`; needs
-    `REREAD`."""
+    """SQL of the list of values at the pointers, over a relation with `message`; needs `REREAD`."""
     return _json(pointers, fragments=True, first_fields=True, refuse_others=False)
 
 
 def first_fragment(message: str) -> str | None:
-    """The first JSON object inside a line, as text; None when it holds none."""
+    """The first JSON object inside a line, as text; None if there is none."""
     start = message.find("{")
     while start >= 0:
         try:
@@ -354,8 +338,8 @@ def first_fragment(message: str) -> str | None:
 
 
 def first_fields(text: str) -> str:
-    """The text of a JSON map up to the last field that is found, with what is open closed; any
-    other text as it is."""
+    """The text of a JSON map up to the last discovered field, with open brackets closed; any other
+    text unchanged."""
     try:
         _DECODER.decode(text)
     except (json.JSONDecodeError, _NotJsonError, RecursionError):
@@ -380,7 +364,7 @@ def first_fields(text: str) -> str:
     return text
 
 
-# The functions that lines may need which are read once more.
+# The functions needed to reread lines.
 REREAD = {"insights_fragment", "insights_first_fields"}
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
@@ -393,5 +377,5 @@ def _no_number(written: str) -> None:
     raise _NotJsonError(written)
 
 
-# Numbers are of no interest here, and Python refuses to read those of thousands of digits.
+# Numbers don't matter here, and Python refuses to parse thousands of digits.
 _DECODER = json.JSONDecoder(parse_constant=_no_number, parse_int=str, parse_float=str)

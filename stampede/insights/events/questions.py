@@ -1,4 +1,4 @@
-"""Asks DuckDB about a single value, where a query is compiled or a line looked at."""
+"""Evaluates SQL on single values with DuckDB, to compile a query or check a line."""
 
 import threading
 from functools import cache
@@ -16,5 +16,5 @@ def ask(expression: str, *values: str) -> Any:
 
 @cache
 def _engine() -> tuple[duckdb.DuckDBPyConnection, threading.Lock]:
-    """The connection that answers; most queries ask nothing and never open it."""
+    """The connection, opened on first use; most queries never need it."""
     return duckdb.connect(":memory:", config={"threads": 1}), threading.Lock()

@@ -1,10 +1,9 @@
-"""Where log events come from: files of JSON lines (plain, gzip or zstd), Parquet files, or Python
-dictionaries.
+"""Reads log events from JSON lines (plain, gzip or zstd), Parquet files, or Python dictionaries.
 
-The columns of a Parquet file are those of the JSON lines: `timestamp` (ms as BIGINT, or a TIMESTAMP
-in UTC) and `message`, and optionally `logStream`, `log` and `ingestionTime`. A column
-`json:POINTER` (RFC 6901) may hold, as JSON text, what stands there in the message, so that a query
-need not open the message: `parquet.export` writes them.
+A Parquet file has the same columns as the JSON lines: `timestamp` (ms as BIGINT, or a TIMESTAMP in
+UTC) and `message`, and optionally `logStream`, `log` and `ingestionTime`. A column `json:POINTER`
+(RFC 6901) may hold the value at that place in the message, as JSON text, so that a query need not
+parse the message; `parquet.export` writes such columns.
 """
 
 import codecs
@@ -29,7 +28,7 @@ BAD_TIMESTAMP = (
 )
 BAD_INGESTION_TIME = "ingestionTime is not a time in ms since 1970; correct it, or leave it out"
 NO_MESSAGE = "log event without message: each line needs one"
-NEEDS_LOOK = "a time of 0 or 1 needs a look"  # DuckDB reads true and false as them
+NEEDS_LOOK = "a time of 0 or 1 needs a look"  # DuckDB reads false and true as 0 and 1
 _BATCH = 20_000
 _COLUMNS = (
     "{timestamp: 'BIGINT', message: 'VARCHAR', logStream: 'VARCHAR', log: 'VARCHAR', "
@@ -38,8 +37,8 @@ _COLUMNS = (
 _OPTIONAL = {"logStream": str, "log": str, "ingestionTime": int}
 _MAGIC = {b"PAR1": "parquet", b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _INTEGERS = {"BIGINT", "INTEGER", "UBIGINT", "UINTEGER"}
-# The longest line: a message of the service's greatest length (1 MiB) with every character escaped,
-# and room to spare.
+# The longest line: a message of the service's maximum length (1 MiB) with every character escaped,
+# and some more.
 LONGEST_LINE_BYTES = 16 * 2**20
 
 
@@ -47,11 +46,11 @@ LONGEST_LINE_BYTES = 16 * 2**20
 class Source:
     """Stored events: SQL of a relation (event_ms, message, log_stream, log_group, ingestion_ms).
 
-    `pointers` names further columns of it, by the JSON pointer into the message whose JSON text
-    they hold; `paths` are the files that the events come from. A time of 0 or 1 ms, as which DuckDB
-    reads true and false, fails with NEEDS_LOOK: `looks` return a row for a file that has such a
-    boolean, and `after_look` is the relation to use when none has. To read the type of each time
-    would cost every query.
+    `pointers` maps JSON pointers into the message to further columns that hold the JSON text there;
+    `paths` are the files of the events. A time of 0 or 1 ms, which may be a misread boolean, fails
+    with NEEDS_LOOK: `looks` holds a statement for each file that returns a row if it has such a
+    boolean, and `after_look` is the relation to use if none has. Reading the type of every time
+    would slow down every query.
     """
 
     relation: str
@@ -61,17 +60,17 @@ class Source:
     after_look: str = ""
 
 
-# What DuckDB passes over in some statements and not in others.
+# DuckDB accepts it in some statements and not in others.
 BYTE_ORDER_MARK = "{}: begins with a byte order mark; save it as UTF-8 without one"
 
 
 def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source:
     """The events as a Source that `connection` can read.
 
-    `events` is a path, an iterable of paths to files, or an iterable of dictionaries; each event
-    has `timestamp` (ms since the epoch) and `message`, and may have `logStream`, `log`
-    (account:group) and `ingestionTime` (ms). Raises EventsError for a missing file, one of another
-    form, and for a dictionary without the two.
+    `events` is a path, an iterable of paths, or an iterable of dictionaries; each event has
+    `timestamp` (ms since the epoch) and `message`, and may have `logStream`, `log` (account:group)
+    and `ingestionTime` (ms). Raises EventsError for a missing file, a file of another format, and a
+    dictionary without timestamp or message.
     """
     if isinstance(events, str | Path):
         return _files([events], connection)
@@ -92,8 +91,8 @@ def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source
 
 
 def form(path: Path) -> str:
-    """How a file of events is stored, by its first bytes: parquet, gzip, zstd or none. Raises
-    EventsError."""
+    """The format of a file of events, by its first bytes: parquet, gzip, zstd or none.
+    Raises EventsError."""
     if not path.is_file():
         raise EventsError(f"{no_file(path)}; give a file of log events, one JSON object per line")
     try:
@@ -132,15 +131,14 @@ def _files(files: list[str | Path], connection: duckdb.DuckDBPyConnection) -> So
         looks += [(path, _booleans(path, compression)) for path in lines]
         before.append(_json_lines(lines, compression, False))
         after.append(_json_lines(lines, compression, True))
-    relation, after_look = (
-        " UNION ALL ".join([*relations, *further]) for relations in (before, after)
-    )
+    relation = " UNION ALL ".join([*before, *further])
+    after_look = " UNION ALL ".join([*after, *further])
     return Source(f"({relation})", pointer_columns, paths, tuple(looks), f"({after_look})")
 
 
 def _checks(milliseconds: str, *, looked: bool = True) -> str:
-    """A condition that every event meets, or else the statement fails; after it nothing need look
-    at them again."""
+    """A condition that fails the statement for a bad event; after `looked`, times of 0 and 1
+    are good."""
     doubtful = f"{milliseconds} IN (0, 1)"
     good = f"{milliseconds} BETWEEN {EARLIEST_MS} AND {LATEST_MS} AND message IS NOT NULL"
     good += "" if looked else f" AND NOT {doubtful}"
@@ -165,7 +163,7 @@ def _json_lines(paths: list[Path], compression: str, looked: bool) -> str:
 
 
 def _booleans(path: Path, compression: str) -> str:
-    """A statement that returns a row when the file has true or false for a time."""
+    """A statement that returns a row if a time in the file is true or false."""
     read = _read_json([path], compression, "{timestamp: 'JSON', ingestionTime: 'JSON'}")
     return (
         f"SELECT 1 FROM {read} WHERE 'BOOLEAN' IN (json_type(timestamp), json_type(ingestionTime)) "
@@ -182,33 +180,24 @@ def _read_json(paths: list[Path], compression: str, columns: str) -> str:
 
 
 def _parquet_columns(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """Names and types of a Parquet file's columns. Raises EventsError when it doesn't hold log
-    events."""
+    """Names and types of a Parquet file's columns. Raises EventsError if it doesn't hold
+    log events."""
     try:
         rows = connection.execute(f"DESCRIBE SELECT * FROM {_read_parquet(path)}").fetchall()
     except duckdb.Error:
         raise EventsError(f"{path} can't be read as Parquet; export the run again") from None
     types = {row[0]: row[1] for row in rows}
     for name in ("timestamp", "ingestionTime"):
-        if (
-            name in types
-            and types[name] not in _INTEGERS
-            and not types[name].startswith("TIMESTAMP")
-        ):
+        kind = types.get(name, "BIGINT")
+        if kind not in _INTEGERS and not kind.startswith("TIMESTAMP"):
             raise EventsError(
-                f"{path}: the column {name} is {types[name]}; it must be ms as BIGINT, or a "
-                "TIMESTAMP"
+                f"{path}: the column {name} is {kind}; it must be ms as BIGINT, or a TIMESTAMP"
             )
     for name in ("timestamp", "message"):
         if name not in types:
             raise EventsError(f"{path} has no column {name}; log events need timestamp and message")
-    texts = (
-        "message",
-        "logStream",
-        "log",
-        *(name for name in types if name.startswith(POINTER_COLUMN)),
-    )
-    for name in texts:
+    pointers = (name for name in types if name.startswith(POINTER_COLUMN))
+    for name in ("message", "logStream", "log", *pointers):
         if types.get(name, "VARCHAR") != "VARCHAR":
             raise EventsError(f"{path}: the column {name} is {types[name]}; it must be VARCHAR")
     return types
@@ -218,11 +207,9 @@ def _parquet(path: Path, types: dict[str, str], pointer_columns: Mapping[str, st
     def milliseconds(name: str) -> str:
         if name not in types:
             return "CAST(NULL AS BIGINT)"
-        return (
-            f"epoch_ms({name})"
-            if types[name].startswith("TIMESTAMP")
-            else f"CAST({name} AS BIGINT)"
-        )
+        if types[name].startswith("TIMESTAMP"):
+            return f"epoch_ms({name})"
+        return f"CAST({name} AS BIGINT)"
 
     logs = [name if name in types else "CAST(NULL AS VARCHAR)" for name in ("logStream", "log")]
     further = "".join(
@@ -246,12 +233,12 @@ def _quoted(name: str) -> str:
 
 
 def literal_path(path: str) -> str:
-    """The path with DuckDB's glob characters made literal."""
+    """The path with DuckDB's glob characters escaped."""
     return "".join(f"[{character}]" if character in "*?[" else character for character in path)
 
 
 def _insert(batch: list[Any], number: int, connection: duckdb.DuckDBPyConnection) -> None:
-    """Appends checked dictionaries; `number` counts the first of them, from 1."""
+    """Appends dictionaries after checking them; `number` is that of the first, from 1."""
     if not batch:
         return
     columns: list[list[Any]] = [[], [], [], [], []]

@@ -1,27 +1,26 @@
-"""Tells JSON from what DuckDB's parser takes for it as well: commas before a closing bracket, NaN
+"""Tells JSON from what DuckDB's parser also accepts: commas before a closing bracket, NaN
 and infinities.
 
-Source: RFC 8259. Other slips (comments, single quotes, leading zeros, control characters) DuckDB
-refuses by itself. `is_lax_message` is made to be cheap: most lines are one flat object, in which a
-comma can stand only before the last bracket.
+Source: RFC 8259. DuckDB itself refuses other mistakes: comments, single quotes, leading zeros,
+control characters. `is_lax_message` is cheap for the usual line, one flat object, in which a comma
+can precede only the last bracket.
 """
 
 from collections.abc import Sequence
 
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_EMPTY_STRING = '""'  # something stays in a string's place: else ["a", "b"] would read [, ]
+_EMPTY_STRING = '""'  # replaces each string; with nothing there, ["a", "b"] would become [, ]
 _COMMA_BEFORE_BRACKET = r",\s*[}\]]"
 _COMMA_AT_THE_END = r",\s*\}\s*$"
 _NOT_FINITE = r"(?i:nan|inf)"
 _LAX = rf"{_COMMA_BEFORE_BRACKET}|{_NOT_FINITE}"
-# Where a value may stand. Each expression begins with one plain character, for which text is
-# skimmed: in one expression they take five times as long, and looking for `inf` alone finds every
-# "INFO".
+# What may precede a value. Each expression begins with one plain character, which RE2 can skip to:
+# combined they take five times as long, and searching for `inf` alone finds every "INFO".
 _PLACES = (":", ",", r"\[")
 
 
 def is_lax(text: str) -> str:
-    """SQL, true for text of a map or list that DuckDB takes for JSON and RFC 8259 doesn't.
+    """SQL, true for text of a map or list that DuckDB accepts as JSON and RFC 8259 doesn't.
 
     `text` is SQL that may be repeated.
     """
@@ -30,11 +29,11 @@ def is_lax(text: str) -> str:
 
 
 def is_lax_message() -> str:
-    """The same of the column `message`, a map, at little cost for most lines.
+    """The same for the column `message`, a map, at little cost for most lines.
 
-    NaN and the infinities are found as programs write them, with a capital letter. In small letters
-    they are no value (see `result`), but the line keeps its other fields: to look for them would
-    cost as much as to read the line.
+    NaN and the infinities are found as programs write them, with a capital letter. In lower case
+    they are missing values (see `result`), but the line keeps its other fields: searching for them
+    would cost as much as parsing the line.
     """
     comma = (
         f"CASE WHEN contains(message, '[') OR message LIKE '{{%}}%}}%' THEN "
@@ -50,11 +49,8 @@ def is_lax_message() -> str:
 
 
 def _not_finite(text: str, places: Sequence[str] = _PLACES) -> str:
-    return (
-        "("
-        + " OR ".join(_matches(text, rf"{place}\s*[-+]?{_NOT_FINITE}") for place in places)
-        + ")"
-    )
+    matches = [_matches(text, rf"{place}\s*[-+]?{_NOT_FINITE}") for place in places]
+    return f"({' OR '.join(matches)})"
 
 
 def _exact(text: str) -> str:

@@ -1,14 +1,14 @@
-"""The lines of other services whose fields are discovered although they aren't JSON: VPC flow logs,
-Route 53 queries.
+"""The discovered fields of two services' lines that aren't JSON: VPC flow logs and Route 53
+query logs.
 
-Sources: the fields, CWL_AnalyzeLogData-discoverable-fields; which of them are numbers, parseVPC and
+Sources: the fields, CWL_AnalyzeLogData-discoverable-fields; which are numbers, parseVPC and
 parseRoute53 of "Built-in processors for AWS vended logs" (CloudWatch Logs user guide), except Route
-53's version, which stays as it is logged, "1.0"; the columns, "Flow log records" (VPC user guide)
-and "Public DNS query logging" (Route 53 developer guide). Read in November 2026.
+53's version, which stays as logged, "1.0"; the columns, "Flow log records" (VPC user guide) and
+"Public DNS query logging" (Route 53 developer guide). Read in November 2026.
 
-A line is recognised by its whole shape. `-` is missing: "not applicable or could not be computed".
-startTime and endTime are seconds since 1970, as they are logged. Flow logs of a custom format have
-no fields on the service either: where no event has a field that the query names, they are refused.
+A line is recognised by its whole shape. `-` is a missing value: "not applicable or could not be
+computed". startTime and endTime are seconds since 1970, as logged. Custom flow logs have no fields
+on the service either: a query that names one is refused if no event has it.
 """
 
 from collections.abc import Sequence
@@ -24,8 +24,8 @@ NEEDS_FORMATS = "a line of another format"
 
 @dataclass(frozen=True)
 class LineFormat:
-    """`shape` matches a whole line, which has `columns`; all of `other` match a line of the
-    service's other formats."""
+    """`shape` matches a whole line with these `columns`; a line in another format of the service
+    matches all of `other`."""
 
     title: str
     columns: str
@@ -35,27 +35,27 @@ class LineFormat:
 
     @property
     def fields(self) -> list[str]:
-        """The names of the columns, in order."""
+        """The column names, in order."""
         return self.columns.split()
 
     def column(self, name: str) -> str:
-        """SQL of the JSON text of a field in a line of this shape; NULL where it is `-`."""
+        """SQL of the JSON text of a field in a line of this shape; NULL for `-`."""
         line = "rtrim(message, ' ' || chr(9) || chr(10) || chr(13))"
         written = f"nullif(split_part({line}, ' ', {self.fields.index(name) + 1}), '-')"
         return written if name in self.numbers.split() else f"CAST(to_json({written}) AS VARCHAR)"
 
     def is_this(self) -> str:
-        """SQL of type boolean."""
+        """SQL of type boolean: whether a line has the shape."""
         return f"regexp_matches(message, {sql_string(self.shape)})"
 
     def is_another(self) -> str:
-        """SQL of type boolean, of lines that don't have the shape."""
+        """SQL of type boolean: whether a line without the shape is in another format."""
         return " AND ".join(
             f"regexp_matches(message, {sql_string(pattern)})" for pattern in self.other
         )
 
     def others_look_like(self) -> str:
-        """What such lines look like, and how to read them."""
+        """What lines in another format look like, and how to read them."""
         return (
             f'{self.title} of another format than the default; name its columns, as in parse "* * '
             '*" as one, two, three'
@@ -73,8 +73,7 @@ FORMATS = (
         shape=r"^2 (?:[0-9]+|unknown) (?:eni-[0-9A-Za-z]+|-)"
         rf"(?: (?:{_ADDRESS}|-)){{2}}(?: {_NUMBER}){{5}}"
         r"(?: [0-9]+){2} (?:ACCEPT|REJECT|-) (?:OK|NODATA|SKIPDATA)\s*$",
-        # Nothing but words, among them two addresses, and an interface or what became of the
-        # packets.
+        # Only words, among them two addresses, and an interface or an action.
         other=(
             _WORDS,
             rf"(?:^| ){_ADDRESS} (?:.* )?{_ADDRESS}(?:\s|$)",
@@ -98,11 +97,11 @@ _BY_POINTER = [{pointer([name]): name for name in known.fields} for known in FOR
 
 
 def branches(pointers: Sequence[str], refuse_others: bool) -> str:
-    """SQL of the WHEN branches that give, for the lines of these formats, the list of JSON texts at
-    `pointers`.
+    """SQL of the WHEN branches that return the list of JSON texts at `pointers` for lines of
+    these formats.
 
-    Empty where no pointer is one of their fields. With `refuse_others` a line that looks like a
-    format's but isn't of its shape fails with NEEDS_FORMATS.
+    Empty if no pointer is one of their fields. With `refuse_others`, a line in another format fails
+    with NEEDS_FORMATS.
     """
     cases = ""
     for known, by_pointer in zip(FORMATS, _BY_POINTER, strict=True):

@@ -1,5 +1,5 @@
-"""Tells a whole compressed file from one that was cut off or damaged: of the latter DuckDB reads
-zstd up to where it ends, and gzip whatever its checksum is, without a word.
+"""Detects truncated or damaged compressed files: DuckDB silently reads a zstd file up to where it
+ends, and ignores gzip's checksum.
 
 Source: RFC 8878, sections 3.1.1 (frames and blocks) and 3.1.2 (skippable frames).
 """
@@ -18,12 +18,12 @@ _RAW, _REPEATED, _COMPRESSED = 0, 1, 2
 
 
 class _CutOffError(Exception):
-    """The file ends, or isn't zstd any more, inside of a frame."""
+    """The file ends inside a frame, or is no longer zstd."""
 
 
 def check_gzip(path: Path) -> None:
-    """Raises EventsError unless the file is whole gzip with the right checksums; decompresses it
-    once."""
+    """Raises EventsError unless the file is complete gzip with correct checksums; decompresses
+    it once."""
     try:
         with gzip.open(path, "rb") as file:
             while file.read(_CHUNK_BYTES):
@@ -33,8 +33,8 @@ def check_gzip(path: Path) -> None:
 
 
 def check_zstd(path: Path) -> None:
-    """Raises EventsError unless the file is made of whole zstd frames; reads the headers of their
-    blocks only."""
+    """Raises EventsError unless the file consists of complete zstd frames; reads only
+    block headers."""
     size = path.stat().st_size
     try:
         with path.open("rb") as file:

@@ -1,2 +1,2 @@
-"""Expressions as SQL: fields, literals, operators, conditions and aggregates, each value with its
-kind."""
+"""Expressions as SQL: fields, literals, operators, conditions and aggregates, each with
+its kind."""

@@ -1,29 +1,26 @@
 """The aggregate functions of `stats`, as a table of SQL builders.
 
-All of them ignore events in which the field is missing; the numeric ones also ignore values that
-don't look like numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide.
-Where that says nothing:
+All ignore events in which the field is missing; the numeric ones also ignore values that don't
+look like numbers. Source: "Functions to use with stats" of the CloudWatch Logs user guide. Where
+it says nothing:
 
-* pct and median are described in `percentiles`. `percentile` is how AWS's own Lambda Operator Guide
-writes pct.
-* variance is the population's (divided by n), and stddev, of which the reference says no more than
-"the standard
-  deviation of the values in the specified field", is its root: both are 0 for one value and missing
-  for none.
+* `percentiles` describes pct and median. AWS's own Lambda Operator Guide writes pct
+  as `percentile`.
+* variance is that of the population (divided by n), and stddev, for the reference only "the
+  standard deviation of the values in the specified field", its square root: both are 0 for one
+  value and missing for none.
 * count_distinct is exact, by text.
-* min and max compare numbers when a group has any (`5e1` is one, as everywhere that a number is
-read), else texts in
-  the order of sort. They give the value that was logged: "012345" keeps its zero, but "1.10" is
-  1.1, as recorded.
-* earliest and latest go by @timestamp; among equal times the value that sorts first, or last, wins.
+* min and max compare numbers if a group has any (`5e1` is one, as in every numeric place), else
+  texts in the order of sort. They return the value as logged: "012345" keeps its zero, but "1.10"
+  is 1.1, as recorded.
+* earliest and latest go by @timestamp; of equal times the value that sorts first, or last, wins.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
-from stampede.insights.language.syntax import Call
+from stampede.insights.language.syntax import Call, refusal
 from stampede.insights.values import (
     EXACT_BELOW,
     Exact,
@@ -38,8 +35,8 @@ from stampede.insights.values import (
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`build` takes the call, its arguments (columns or literals), and the event time's SQL (None
-    when it is gone).
+    """`build` gets the call, its arguments (columns or literals), and the SQL of the event time
+    (None after a stats dropped it).
 
     `numeric` says that the arguments are read as numbers.
     """
@@ -56,9 +53,11 @@ def _number(template: str) -> Callable[[Call, list[Value], str | None], Value]:
 
 def _count(call: Call, args: list[Value], time: str | None) -> Value:
     if args and args[0].kind is Kind.BOOLEAN:
-        message = "count(condition) counts a row whether the condition is true or not"
-        message = f"{message}; use sum(condition) to count the rows where it is true"
-        raise QueryError(message, call.span.line, call.span.column)
+        message = (
+            "count(condition) counts a row whether the condition is true or not; use "
+            "sum(condition) to count the rows where it is true"
+        )
+        raise refusal(call.span, message)
     return Value(f"count({args[0].sql if args else '*'})", Kind.INTEGER)
 
 
@@ -67,8 +66,7 @@ def _count_distinct(call: Call, args: list[Value], time: str | None) -> Value:
 
 
 def _sum(call: Call, args: list[Value], time: str | None) -> Value:
-    """Of nothing but whole numbers the sum is one, with all its digits as far as 64 bits hold
-    it."""
+    """A sum of whole numbers is whole, with all digits that 64 bits can hold."""
     number, known = as_number(args[0]), exact(args[0])
     if known is None:
         return Value(f"sum({number})", Kind.NUMBER)
@@ -91,39 +89,31 @@ def _extreme(function: str) -> Callable[[Call, list[Value], str | None], Value]:
         if value.big is None:
             return Value(sql, value.kind)
         whole = f"{function}({value.exact.whole})"
-        return Value(
-            sql,
-            value.kind,
-            exact=Exact(
-                f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END", f"abs({sql})"
-            ),
-        )
+        same = f"CASE WHEN CAST({whole} AS DOUBLE) = {sql} THEN {whole} END"
+        return Value(sql, value.kind, exact=Exact(same, f"abs({sql})"))
 
     return build
 
 
 @dataclass(frozen=True)
 class LoggedExtreme:
-    """The min or max (`function`) of a column of logged values, as it was logged; see
-    `commands.stats` for its columns.
+    """The min or max (`function`) of a column of logged values, as logged; see `commands.stats` for
+    its columns.
 
-    JSON numbers that doubles hold go by their doubles alone, in the column `number`. Only texts and
-    integers beyond have a `rank` and take part in the slower choice: numbers before others, then
-    the rank.
+    JSON numbers that doubles hold exactly are compared as doubles, in the column `number`. Only
+    texts and larger integers have a `rank` and take part in the slower choice: numbers before
+    others, then by rank.
     """
 
     function: str
     of: Value
 
     def rank(self) -> str:
-        """SQL of a column of the rows: the number, then the order of sort."""
+        """SQL of a rank for each row: the number, then the order of sort."""
         number = as_number(self.of)
-        text = self.of.kind is Kind.TEXT
-        special = (
-            ""
-            if text
-            else f" AND (insights_quoted({self.of.sql}) OR abs({number}) >= {EXACT_BELOW})"
-        )
+        special = f" AND (insights_quoted({self.of.sql}) OR abs({number}) >= {EXACT_BELOW})"
+        if self.of.kind is Kind.TEXT:
+            special = ""
         rank = f"(coalesce({number}, 0), {', '.join(order_keys(self.of))})"
         return (
             f"CASE WHEN {self.of.sql} IS NOT NULL AND ({number} IS NULL OR TRUE{special}) THEN "
@@ -135,15 +125,14 @@ class LoggedExtreme:
         return f"{self.function}({as_number(self.of)})"
 
     def chosen(self, rank: str) -> str:
-        """SQL of the aggregate that chooses by the column `rank`: the number of what it chooses,
-        and the value."""
+        """SQL of the aggregate that chooses by the column `rank`: the chosen number and value."""
         number = as_number(self.of)
         first = f"{number} IS {'NULL' if self.function == 'min' else 'NOT NULL'}"
         pair = f"{{'n': {number}, 'v': {as_dynamic(self.of)}}}"
         return f"arg_{self.function}({pair}, ({first}, {rank})) FILTER ({rank} IS NOT NULL)"
 
     def value(self, number: str, chosen: str) -> Value:
-        """The result over the columns of both aggregates."""
+        """The result, from the columns of both aggregates."""
         return Value(
             f"CASE WHEN {number} IS NULL THEN {chosen}.v WHEN {chosen}.n = {number} THEN "
             f"insights_plain({chosen}.v) ELSE insights_number_text({number}) END",
@@ -154,11 +143,8 @@ class LoggedExtreme:
 def _by_time(function: str) -> Callable[[Call, list[Value], str | None], Value]:
     def build(call: Call, args: list[Value], time: str | None) -> Value:
         if time is None:
-            raise QueryError(
-                f"{call.function} needs @timestamp, which the earlier stats dropped",
-                call.span.line,
-                call.span.column,
-            )
+            message = f"{call.function} needs @timestamp, which the earlier stats dropped"
+            raise refusal(call.span, message)
         order = f"({time}, {', '.join(order_keys(args[0]))})"
         return _chosen(function, args[0], order)
 
@@ -166,7 +152,7 @@ def _by_time(function: str) -> Callable[[Call, list[Value], str | None], Value]:
 
 
 def _by_sort_order(function: str) -> Callable[[Call, list[Value], str | None], Value]:
-    """sortsFirst, sortsLast: strings before numbers, as `sort` has it."""
+    """sortsFirst, sortsLast: strings before numbers, as in `sort`."""
 
     def build(call: Call, args: list[Value], time: str | None) -> Value:
         return _chosen(function, args[0], f"({', '.join(order_keys(args[0]))})")
@@ -179,7 +165,7 @@ def _chosen(function: str, value: Value, order: str) -> Value:
     return Value(f"{function}({sql}, {order}) FILTER ({value.sql} IS NOT NULL)", kind)
 
 
-# Compiled in `commands.stats`, all those of one field together: name -> number of arguments.
+# Compiled in `commands.stats`, all of one field together: name -> number of arguments.
 QUANTILES = {"median": 1, "pct": 2, "percentile": 2}
 
 AGGREGATES: dict[str, Aggregate] = {

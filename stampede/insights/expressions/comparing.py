@@ -1,17 +1,16 @@
 """Comparison operators as SQL.
 
-Two sides are compared as numbers when at least one of them is a number (a JSON number, a computed
-value, a number literal) and the other looks like one; whole numbers with all their digits. Two
-strings are equal only when they are the same text, so that `"007"` is not `"7"`; by `<` and its
-like they are compared as numbers when both look like numbers, otherwise by Unicode order. A number
-never equals a string that doesn't look like one. In a list each item is compared on its own.
+Two sides are compared as numbers if at least one is a number (a JSON number, a computed value, a
+number literal) and the other looks like one; whole numbers with all their digits. Two strings are
+equal only if they are the same text: `"007"` is not `"7"`. `<` and the like compare strings as
+numbers if both look like numbers, otherwise in Unicode order. A number never equals a string that
+doesn't look like one. In a list each item is compared on its own.
 """
 
 import json
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
-from stampede.insights.language.syntax import Span
+from stampede.insights.language.syntax import Span, refusal
 from stampede.insights.values import (
     EXACT_BELOW,
     NUMERIC,
@@ -25,24 +24,23 @@ from stampede.insights.values import (
     sql_string,
 )
 
-# What JSON text may hold without quotes, numbers, true and false apart.
+# Words that JSON text may hold unquoted, besides numbers, true and false.
 _BARE_WORDS = {"nan", "infinity", "-infinity", "inf", "-inf"}
 _SQL = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
-    """`left operator right`, of columns or literals; missing when a side is missing.
+    """`left operator right`, for columns or literals; missing if a side is missing.
 
-    Raises QueryError for a timestamp beside text, whose meaning the service doesn't document.
+    Raises QueryError for a timestamp compared with text, which the service doesn't document.
     """
     for time, text in ((left, right), (right, left)):
         is_text = isinstance(text.literal, str) and not looks_numeric(text.literal)
         if time.kind is Kind.TIMESTAMP and is_text:
-            raise QueryError(
-                "a timestamp can't be compared with text; compare with milliseconds since 1970,"
-                " as in toMillis(@timestamp) >= 1736700000000",
-                span.line,
-                span.column,
+            raise refusal(
+                span,
+                "a timestamp can't be compared with text; compare with milliseconds since 1970, "
+                "as in toMillis(@timestamp) >= 1736700000000",
             )
     sql = _SQL[operator]
     if left.kind in NUMERIC and right.kind in NUMERIC:
@@ -68,8 +66,7 @@ def compare(operator: str, left: Value, right: Value, span: Span) -> Value:
 
 
 def _json_text_equality(operator: str, left: Value, right: Value) -> str | None:
-    """A discovered field beside a plain word is compared as JSON text, which is written in one way
-    only."""
+    """Compares a discovered field with a plain word as JSON text, which has only one spelling."""
     for field, other in ((left, right), (right, left)):
         word = other.literal
         if field.kind is not Kind.DYNAMIC or not field.column or not isinstance(word, str):
@@ -99,15 +96,15 @@ def _number_beside_string(operator: str, left: Value, right: Value) -> Value:
 
 
 def as_written(operator: str, field: Value, number: Value) -> bool:
-    """Whether `_equality_with_number` compares the two, which most often needs no reading of the
-    field as a number."""
+    """Whether `_equality_with_number` compares the two, mostly without reading the field as
+    a number."""
     literal = number.kind in NUMERIC and number.literal is not None
     return operator in ("=", "!=") and field.kind is Kind.DYNAMIC and field.column and literal
 
 
 def _equality_with_number(operator: str, field: Value, number: Value) -> str:
-    """A discovered field beside a number: most fields that equal it are written the same way, and
-    need no reading."""
+    """Compares a discovered field with a number: most equal fields are spelled the same and need
+    no parsing."""
     equal, unlike = ("TRUE", "FALSE") if operator == "=" else ("FALSE", "TRUE")
     whole = isinstance(number.literal, int) or (
         number.literal.is_integer() and abs(number.literal) < EXACT_BELOW
@@ -120,8 +117,8 @@ def _equality_with_number(operator: str, field: Value, number: Value) -> str:
 
 
 def _numbers(operator: str, left: Value, right: Value) -> str:
-    """Two sides as numbers: as doubles, which tell any two apart of which one is small, or else as
-    integers."""
+    """Compares two sides as numbers: as doubles, exact if one side is small, or else
+    as integers."""
     doubles = f"{as_number(left)} {_SQL[operator]} {as_number(right)}"
     left_exact, right_exact = exact(left), exact(right)
     if left_exact is None or right_exact is None or _is_small(left) or _is_small(right):
@@ -134,7 +131,7 @@ def _numbers(operator: str, left: Value, right: Value) -> str:
 
 
 def _is_small(value: Value) -> bool:
-    """Whether doubles hold everything that the value can be."""
+    """Whether doubles hold every possible value exactly."""
     if isinstance(value.literal, int | float):
         return abs(value.literal) < EXACT_BELOW
     return value.kind in (Kind.BOOLEAN, Kind.TIMESTAMP)

@@ -1,4 +1,4 @@
-"""Compiles an expression to SQL, in the scope of the stage that holds it."""
+"""Compiles an expression to SQL, in the scope of its stage."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ from stampede.insights.expressions.functions.table import FUNCTIONS, UNSUPPORTED
 from stampede.insights.expressions.structures import element, refuse_map, scalar
 from stampede.insights.language import syntax
 from stampede.insights.language.names import proposal, spelled
-from stampede.insights.language.syntax import Expression
+from stampede.insights.language.syntax import Expression, refusal
 from stampede.insights.values import (
     NUMERIC,
     Kind,
@@ -25,7 +25,7 @@ from stampede.insights.values import (
     text_literal,
 )
 
-# Compiled by methods of their own: their arguments are no plain values.
+# Compiled by their own methods: their arguments aren't plain values.
 _SPECIAL = {
     "bin": "_period_call",
     "datefloor": "_period_call",
@@ -35,13 +35,13 @@ _SPECIAL = {
     "case": "_case",
 }
 KNOWN_FUNCTIONS = frozenset([*FUNCTIONS, *AGGREGATES, *QUANTILES, *_SPECIAL])
-_ONE_OR_ZERO = ("strcontains", "startswith", "endswith")  # numbers, by the reference
-MOST_BRANCHES = 10  # of case; "General functions" of the CloudWatch Logs user guide
+_ONE_OR_ZERO = ("strcontains", "startswith", "endswith")  # numbers, according to the reference
+MOST_BRANCHES = 10  # in case; "General functions" of the CloudWatch Logs user guide
 _DEEPEST = 40  # each level may repeat its operands in SQL; real queries stay below ten
 
 
 class Scope(Protocol):
-    """What an expression may refer to, and what compiling it leaves to be known."""
+    """What an expression may refer to, and what compiling it collects."""
 
     now_s: float
     notes: list[str]
@@ -56,15 +56,15 @@ class Scope(Protocol):
 
 
 class Compiler:
-    """Compiles expressions in one scope; raises QueryError at the place of anything it can't do
-    exactly."""
+    """Compiles expressions in one scope; raises QueryError at the place of anything that can't be
+    evaluated exactly."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._depth = 0
 
     def value(self, expression: Expression) -> Value:
-        """The value as a scalar: a map or list is missing."""
+        """The value as a scalar; a map or list becomes missing."""
         return scalar(self.raw(expression), self._scope.store)
 
     def raw(self, expression: Expression) -> Value:
@@ -83,23 +83,23 @@ class Compiler:
         return value
 
     def no_map(self, expression: Expression, command: str) -> Value:
-        """The value in a command that takes no map or list. Raises QueryError for one."""
+        """The value in a command that accepts no map or list. Raises QueryError for these."""
         value = self.raw(expression)
         refuse_map(value, command, expression.span)
         return scalar(value, self._scope.store)
 
     def simple(self, expression: Expression) -> Value:
-        """The value as a column or a literal, put in a column of its own where it is neither."""
+        """The value as a column or a literal; anything else is stored in a new column."""
         return self._stored(self.value(expression))
 
     def _stored(self, value: Value) -> Value:
         return value if value.simple else self._scope.store(value)
 
     def condition(self, expression: Expression) -> str:
-        """SQL of type boolean. Raises QueryError for an expression that is neither true nor false.
+        """SQL of type boolean. Raises QueryError if the expression isn't a condition.
 
-        A field alone is short for `field = 1`: it holds for JSON's true, the number 1 and the text
-        "1", and for nothing else; where it is missing neither it nor its `not` holds.
+        A field alone is short for `field = 1`: true only for JSON's true, the number 1 and the text
+        "1"; if the field is missing, neither it nor its `not` is true.
         """
         value = self.value(expression)
         if isinstance(expression, syntax.Call) and expression.function in _ONE_OR_ZERO:
@@ -125,8 +125,8 @@ class Compiler:
         raise _error(period, periods.misplaced(period))
 
     def _arithmetic(self, node: syntax.Arithmetic) -> Value:
-        # Sums and products hand infinity on; the others may turn it into a number, so it must be
-        # missing before.
+        # Sums and products pass infinity on; the others may turn it into a number, so it must
+        # become missing first.
         if node.operator in "+-*":
             left, right = self._operand(node.left), self._operand(node.right)
         elif node.operator == "%":
@@ -144,26 +144,21 @@ class Compiler:
         return Value(f"({numbers[0]} {node.operator} {numbers[1]})", Kind.NUMBER, exact=known)
 
     def _operand(self, expression: Expression) -> Value:
-        """An operand that may be a whole number; what isn't computed from doubles alone is a
-        column."""
+        """An operand that may be a whole number; stored in a column unless its kind is NUMBER."""
         value = self.value(expression)
         return value if value.kind is Kind.NUMBER else self._scope.numbered(self._stored(value))
 
     def _settled(self, expression: Expression, simple: bool) -> Value:
-        """The value, as a column where that is asked for or where its double may not be all that is
-        known of it."""
+        """The value, stored in a column if `simple` asks for it or its double may not be exact."""
         value = self.value(expression)
-        return (
-            self._stored(value)
-            if simple or value.exact is not None or value.kind is not Kind.NUMBER
-            else value
-        )
+        is_stored = simple or value.exact is not None or value.kind is not Kind.NUMBER
+        return self._stored(value) if is_stored else value
 
     def _comparison(self, node: syntax.Comparison) -> Value:
         _check_true(node)
         left, right = self._stored(self.raw(node.left)), self._stored(self.raw(node.right))
         if Kind.MAP in (left.kind, right.kind):
-            # as documented for a map or list beside any other field
+            # as documented for a map or list and any other field
             return Value("FALSE", Kind.BOOLEAN)
         left, right = scalar(left, self._scope.store), scalar(right, self._scope.store)
         if left.kind in NUMERIC and not as_written(node.operator, right, left):
@@ -174,13 +169,10 @@ class Compiler:
         return compare(node.operator, left, right, node.span)
 
     def _note_words(self, *sides: Value) -> None:
-        """Says what a discovered field beside "true" or "false" finds."""
-        words = {side.literal.lower() for side in sides if isinstance(side.literal, str)} & {
-            "true",
-            "false",
-        }
+        """Notes what comparing a discovered field with "true" or "false" finds."""
+        words = {side.literal.lower() for side in sides if isinstance(side.literal, str)}
         if any(side.kind is Kind.DYNAMIC for side in sides):
-            for word in sorted(words):
+            for word in sorted(words & {"true", "false"}):
                 bit = int(word == "true")
                 note = (
                     f'"{word}" in quotes matches only text: a JSON {word} is {bit}, so write = '
@@ -240,14 +232,12 @@ class Compiler:
     def _argument(self, call: syntax.Call, place: int, function: Function) -> Value:
         argument = call.arguments[place]
         if place == function.flag:
-            if not isinstance(argument, syntax.Name) or argument.text.lower() not in (
-                "true",
-                "false",
-            ):
+            word = argument.text.lower() if isinstance(argument, syntax.Name) else ""
+            if word not in ("true", "false"):
                 raise _error(
                     argument, f"this argument of {spelled(call.function)} must be true or false"
                 )
-            return text_literal(argument.text.lower())
+            return text_literal(word)
         if function.structures:
             return self._stored(self.raw(argument))
         return self._settled(argument, function.simple)
@@ -255,13 +245,9 @@ class Compiler:
     def _access(self, node: syntax.Access) -> Value:
         subject = self._stored(self.raw(node.subject))
         if subject.kind is not Kind.MAP:
-            raise _error(
-                node,
-                (
-                    f"{spelled(node.subject.function)} returns no map or list; jsonParse makes one "
-                    "from text"
-                ),
-            )
+            function = spelled(node.subject.function)
+            message = f"{function} returns no map or list; jsonParse makes one from text"
+            raise _error(node, message)
         return element(subject, node.steps)
 
     def _now(self, call: syntax.Call) -> Value:
@@ -298,12 +284,10 @@ class Compiler:
     def _period_call(self, call: syntax.Call) -> Value:
         count = 1 if call.function == "bin" else 2
         if call.function == "bin" and len(call.arguments) == 2:
-            # Not in the reference, but in queries that AWS (observability-best-practices) and
-            # others publish.
-            if not (
-                isinstance(call.arguments[0], syntax.Name)
-                and call.arguments[0].text == "@timestamp"
-            ):
+            # Not in the reference, but AWS (observability-best-practices) and others publish
+            # such queries.
+            time = call.arguments[0]
+            if not (isinstance(time, syntax.Name) and time.text == "@timestamp"):
                 message = (
                     "bin takes a period and always uses @timestamp; for another time write "
                     "datefloor(time, 5m)"
@@ -314,11 +298,10 @@ class Compiler:
         period = call.arguments[-1]
         if not isinstance(period, syntax.Period):
             raise _error(period, f"{call.function} takes a period, such as 5m, without quotes")
-        time = (
-            self._scope.event_time(call)
-            if call.function == "bin"
-            else self.simple(call.arguments[0])
-        )
+        if call.function == "bin":
+            time = self._scope.event_time(call)
+        else:
+            time = self.simple(call.arguments[0])
         _check_time(call, time)
         period, note = periods.capped(period)
         if note and note not in self._scope.notes:
@@ -328,11 +311,11 @@ class Compiler:
 
 
 def moves_a_time(node: Expression) -> bool:
-    """Whether it is so many milliseconds more or less, which makes a time of a time: `@timestamp -
-    21600000`.
+    """Whether it adds or subtracts milliseconds, as in `@timestamp - 21600000`: a time then stays
+    a time.
 
-    Recorded: the result of `by datefloor(@timestamp - 21600000, 1h) + 21600000`
-    (tests/data/aws_answers/found.json).
+    Recorded: the result of `by datefloor(@timestamp - 21600000, 1h) +
+    21600000` (tests/data/aws_answers/found.json).
     """
     return (
         isinstance(node, syntax.Arithmetic)
@@ -350,7 +333,7 @@ def _check_time(call: syntax.Call, time: Value) -> None:
 
 
 def check_arity(call: syntax.Call, least: int, most: int | None) -> None:
-    """Raises QueryError when a call has too few or too many arguments."""
+    """Raises QueryError if a call has too few or too many arguments."""
     count = len(call.arguments)
     if count >= least and (most is None or count <= most):
         return
@@ -370,26 +353,25 @@ def unknown_function(call: syntax.Call) -> QueryError:
 
 
 def _check_true(node: syntax.Comparison) -> None:
-    """Raises QueryError for a bare true or false beside a comparison operator."""
+    """Raises QueryError if bare true or false is compared."""
     for side, other in ((node.right, node.left), (node.left, node.right)):
         if isinstance(side, syntax.Name) and side.text.lower() in ("true", "false"):
             word = side.text.lower()
             bit = int(word == "true")
-            written = (
-                f"{other.text if isinstance(other, syntax.Name) else 'field'} {node.operator} {bit}"
-            )
+            field = other.text if isinstance(other, syntax.Name) else "field"
+            written = f"{field} {node.operator} {bit}"
             raise _error(
                 side, f"{side.text} is not a value: JSON's {word} is {bit} here, write {written}"
             )
 
 
 def _may_be_one(expression: Expression, value: Value) -> bool:
-    """Whether it is a field alone that can be 1; those that the service generates, and timestamps,
-    can't."""
+    """Whether it is a bare field that can be 1; timestamps and fields that the service
+    generates can't."""
     if isinstance(expression, syntax.Name):
         return expression.text not in FIELDS and value.kind is not Kind.TIMESTAMP
     return isinstance(expression, syntax.Access)
 
 
 def _error(node, message: str) -> QueryError:
-    return QueryError(message, node.span.line, node.span.column)
+    return refusal(node.span, message)

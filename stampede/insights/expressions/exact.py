@@ -1,5 +1,5 @@
-"""Whole numbers beyond what a double holds: how an expression keeps their digits, and the columns
-that store them."""
+"""Whole numbers too large for a double: how expressions keep their digits, and the columns that
+store them."""
 
 import re
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from stampede.insights.values import (
     sql_number,
 )
 
-_LARGEST = 2**126  # of what is computed as HUGEINT, with a bit to spare
+_LARGEST = 2**126  # for computations in HUGEINT, with a bit to spare
 
 
 def exact(value: Value) -> Exact | None:
-    """How the number is known beyond a double; None where it isn't, as for divisions and what is no
-    column yet."""
+    """The exact integer behind a number's double; None if unknown, as for divisions and values not
+    in a column."""
     if value.exact is not None:
         return value.exact
     if value.literal is not None:
@@ -46,7 +46,7 @@ def _exact_literal(literal: str | float) -> Exact | None:
 
 
 def combined(operator: str, left: Value, right: Value) -> Exact | None:
-    """What is known of `left operator right`, for + - * and %."""
+    """The exact `left operator right`, for + - * and %."""
     first, second = exact(left), exact(right)
     if first is None or second is None:
         return None
@@ -61,23 +61,21 @@ def combined(operator: str, left: Value, right: Value) -> Exact | None:
 def columns(
     value: Value, fresh: Callable[[], str], aggregate: bool = False
 ) -> tuple[dict[str, str], Value]:
-    """The SQL of the columns that hold a value, by their names and in their order, and the value
-    that they are.
+    """The SQL of the columns that hold a value, by name and in order, and the value over
+    these columns.
 
-    `fresh` gives unused names. In an `aggregate`, which may not stand inside of TRY, nothing
-    overflows.
+    `fresh` returns unused names. In an `aggregate`, which can't stand inside TRY,
+    nothing overflows.
     """
     name = fresh()
     known = value.exact or (exact(value) if isinstance(value.literal, int) else None)
     if value.kind is not Kind.NUMBER or known is None:
         return {name: finished(value).sql}, Value(name, value.kind, column=True)
     big = fresh()
-    whole = (
-        f"TRY_CAST({known.whole} AS BIGINT)" if aggregate else f"TRY(CAST({known.whole} AS BIGINT))"
-    )
+    whole = f"CAST({known.whole} AS BIGINT)"
+    whole = f"TRY_{whole}" if aggregate else f"TRY({whole})"
     in_doubt = f"{known.reach} >= {EXACT_BELOW}"
-    # A small number has no `big`, however it was reached: else it would not be the same as when
-    # reached otherwise.
+    # A small number never has a `big`, or equal numbers would differ by how they were computed.
     large = f"{whole} NOT BETWEEN {1 - EXACT_BELOW} AND {EXACT_BELOW - 1}"
     made = {
         big: f"CASE WHEN {in_doubt} AND {large} THEN {whole} END",
@@ -91,11 +89,10 @@ def columns(
 
 
 def selected(made: dict[str, str]) -> str:
-    """The items of a SELECT that make columns of their SQL."""
+    """The items of a SELECT that create columns from their SQL."""
     return ", ".join(f"{sql} AS {name}" for name, sql in made.items())
 
 
 def printed(value: Value) -> str:
-    """SQL of what a column gives to the result; a NUMBER that has integers beyond doubles is text
-    of it."""
+    """SQL of a column for the result; a NUMBER with integers beyond doubles becomes text."""
     return as_text(value) if value.big else value.sql

@@ -1,7 +1,7 @@
 """Regular expressions and globs of the query language as patterns of RE2, DuckDB's engine.
 
-RE2 has neither look-around nor backreferences; such a pattern is refused at its place. A `$`
-matches at the very end of the text only, and `.` matches no line end.
+RE2 has neither look-around nor backreferences; such patterns are refused at their place. `$`
+matches only at the very end of the text, and `.` doesn't match line ends.
 """
 
 import re
@@ -16,8 +16,8 @@ from stampede.insights.language.syntax import Regex, Text
 
 @dataclass(frozen=True)
 class Group:
-    """A capturing group: its name (None when it has none) and whether its content can match nothing
-    at all."""
+    """A capturing group: its name (None if it has none) and whether its content can match the
+    empty string."""
 
     name: str | None
     may_be_empty: bool
@@ -38,15 +38,15 @@ _REFUSED = {
 }
 
 
-# Within [...]: one character, or a class by its name.
+# Within [...]: one character, or a named class.
 _POSIX_CLASS = re.compile(r"\[:\^?[a-z]+:\]|.", re.DOTALL)
 
 
 def regex(literal: Regex) -> Pattern:
     """The RE2 pattern of a /regular expression/.
 
-    Raises QueryError, at the offending place, for what RE2 hasn't got, and for a malformed
-    expression.
+    Raises QueryError, at the offending place, for a malformed expression and for anything that
+    RE2 lacks.
     """
     body, out, opened, groups = literal.body, [], [], []
     index, in_class = 0, False
@@ -81,7 +81,7 @@ def regex(literal: Regex) -> Pattern:
 
 
 def finds_nothing(pattern: Pattern) -> bool:
-    """Whether the pattern finds a match of no characters in one of a few sample texts."""
+    """Whether the pattern has an empty match in one of a few sample texts."""
     samples = "(VALUES (''), ('a'), (' a '), ('1'), (' 1-a ')) AS samples(sample)"
     return ask(
         f"(SELECT bool_or(list_contains(regexp_extract_all(sample, $1), '')) FROM {samples})",
@@ -90,8 +90,8 @@ def finds_nothing(pattern: Pattern) -> bool:
 
 
 def glob(literal: Text) -> Pattern:
-    """The RE2 pattern of a glob: unanchored, each * captures as little as it can, one at the end
-    all the rest."""
+    """The RE2 pattern of a glob: unanchored; each * captures as little as possible, a final one
+    the rest."""
     parts = literal.value.split("*")
     if len(parts) == 1:
         _refuse(literal, 0, "the glob has no *; each * captures one field")
@@ -143,7 +143,7 @@ def _escape(literal: Regex, index: int, in_class: bool) -> str:
 
 
 def _try(literal: Regex, re2: str, groups: int) -> None:
-    """Refuses what RE2 refuses, and asks for the groups as `parse` will."""
+    """Refuses what RE2 refuses; extracts the groups as `parse` will."""
     names = ", ".join(f"'g{number}'" for number in range(1, groups + 1))
     extracted = f"regexp_extract('', ?, [{names}])" if groups else "''"
     try:
@@ -160,7 +160,7 @@ def _check_names(literal: Regex, names: list[str]) -> None:
 
 
 def _matches_nothing(content: str) -> bool:
-    """Whether a group's content matches the empty string; if unsure (flags set outside it), yes."""
+    """Whether a group's content matches the empty string; yes if unsure (flags set outside it)."""
     try:
         return ask("regexp_full_match('', ?)", content)
     except duckdb.Error:
@@ -168,7 +168,7 @@ def _matches_nothing(content: str) -> bool:
 
 
 def _refuse(literal: Regex | Text, index: int, message: str) -> None:
-    """Raises at a place in the body of a regular expression; at its start for -1, and for any
-    glob."""
+    """Raises QueryError at `index` in the body of a regular expression; at its start for -1, and
+    for globs."""
     offset = index + 1 if isinstance(literal, Regex) else 0
     raise QueryError(message, literal.span.line, literal.span.column + offset)

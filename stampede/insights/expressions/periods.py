@@ -1,16 +1,15 @@
 """Periods such as `5m` in bin, datefloor and dateceil.
 
 Units: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Stats.html. A period
-of fixed length floors to its multiples within the next larger unit, so that 25m begins again with
-each hour: recorded for minutes (tests/data/aws_answers), taken to be so for ms, s and h. Days floor
-to their multiples since 1970-01-01T00:00Z. A month, quarter or year floors to the calendar (UTC),
-one at a time: where several of them would begin is not documented, nor is the first day of a week.
+of fixed length floors to its multiples within the next larger unit, so that 25m starts again with
+each hour: recorded for minutes (tests/data/aws_answers), assumed for ms, s and h. Days floor to
+their multiples since 1970-01-01T00:00Z. A month, quarter or year floors to the calendar (UTC), only
+one at a time: where several would begin isn't documented, nor is the first day of a week.
 """
 
 from dataclasses import replace
 
-from stampede.insights.errors import QueryError
-from stampede.insights.language.syntax import Period
+from stampede.insights.language.syntax import Period, refusal
 
 _FIXED_MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _WITHIN_MS = {"ms": 1_000, "s": 60_000, "m": 3_600_000, "h": 86_400_000}
@@ -26,8 +25,8 @@ _NAMES = {
     "year": ("y", "yr", "year"),
 }
 _UNIT = {name: unit for unit, names in _NAMES.items() for name in names}
-# "For all units and abbreviations that include more than one character, adding s to pluralize is
-# supported."
+# "For all units and abbreviations that include more than one character, adding s to pluralize
+# is supported."
 _UNIT |= {f"{name}s": unit for unit, names in _NAMES.items() for name in names if len(name) > 1}
 
 
@@ -37,8 +36,7 @@ _MOST = {"ms": 1000, "s": 60, "m": 60, "h": 24}
 
 
 def capped(period: Period) -> tuple[Period, str | None]:
-    """The period as the service takes it, and a note where that is another one: 300s is 60s to
-    it."""
+    """The period as the service interprets it, and a note if that differs: 300s means 60s there."""
     unit = _unit(period)
     most = _MOST.get(unit, period.count)
     if period.count <= most:
@@ -52,8 +50,7 @@ def capped(period: Period) -> tuple[Period, str | None]:
 
 
 def misplaced(period: Period) -> str:
-    """What is wrong with a period, or what looks like one, outside of the functions that take
-    it."""
+    """What is wrong with a period, or something like one, outside the functions that take it."""
     written = f"{period.count}{period.unit}"
     unit = _UNIT.get(period.unit)
     if unit is None:
@@ -68,7 +65,7 @@ def misplaced(period: Period) -> str:
 
 
 def floor(ms_sql: str, period: Period) -> str:
-    """SQL of the timestamp (ms) at which the period that holds `ms_sql` begins."""
+    """SQL of the start (ms) of the period that contains `ms_sql`."""
     unit = _unit(period)
     if unit in _FIXED_MS:
         return f"({ms_sql} - {_elapsed_ms(ms_sql, period)})"
@@ -76,7 +73,7 @@ def floor(ms_sql: str, period: Period) -> str:
 
 
 def ceiling(ms_sql: str, period: Period) -> str:
-    """SQL of the first beginning of a period at or after `ms_sql`."""
+    """SQL of the first start of a period at or after `ms_sql`."""
     unit = _unit(period)
     start = floor(ms_sql, period)
     if unit in _FIXED_MS:
@@ -92,7 +89,7 @@ def ceiling(ms_sql: str, period: Period) -> str:
 
 
 def _elapsed_ms(ms_sql: str, period: Period) -> str:
-    """SQL of the time since the period of fixed length that holds `ms_sql` began."""
+    """SQL of the time since the start of the fixed-length period that contains `ms_sql`."""
     unit = _unit(period)
     length_ms, within_ms = period.count * _FIXED_MS[unit], _WITHIN_MS.get(unit)
     if within_ms and within_ms % length_ms:
@@ -101,32 +98,26 @@ def _elapsed_ms(ms_sql: str, period: Period) -> str:
 
 
 def _since(ms_sql: str, length_ms: int) -> str:
-    """SQL of the time since the last multiple of `length_ms`, before 1970 too."""
+    """SQL of the time since the last multiple of `length_ms`, also before 1970."""
     return f"((({ms_sql}) % {length_ms} + {length_ms}) % {length_ms})"
 
 
 def _unit(period: Period) -> str:
-    line, column = period.span.line, period.span.column
-    unit = _UNIT.get(period.unit)
+    span, unit = period.span, _UNIT.get(period.unit)
     if unit is None:
-        hint = (
-            "write units in lower case"
-            if period.unit.lower() in _UNIT
-            else "units are ms, s, m, h, d, mo, q and y"
-        )
-        raise QueryError(f"unknown period unit {period.unit!r}; {hint}", line, column)
+        hint = "units are ms, s, m, h, d, mo, q and y"
+        if period.unit.lower() in _UNIT:
+            hint = "write units in lower case"
+        raise refusal(span, f"unknown period unit {period.unit!r}; {hint}")
     if period.count < 1:
-        raise QueryError("a period must be at least 1", line, column)
+        raise refusal(span, "a period must be at least 1")
     if unit in _FIXED_MS:
         if period.count * _FIXED_MS[unit] > 1000 * 366 * _FIXED_MS["d"]:
-            raise QueryError("a period must be at most a thousand years", line, column)
+            raise refusal(span, "a period must be at most a thousand years")
         return unit
     if unit == "week":
-        raise QueryError("where a week begins isn't documented; use days, as in 7d", line, column)
+        raise refusal(span, "where a week begins isn't documented; use days, as in 7d")
     if period.count != 1:
-        raise QueryError(
-            f"only one {unit} at a time is supported; where several begin isn't documented",
-            line,
-            column,
-        )
+        message = f"only one {unit} at a time is supported; where several begin isn't documented"
+        raise refusal(span, message)
     return unit

@@ -1,22 +1,21 @@
-"""Maps and lists: what stands inside one, and what one is where a scalar is needed.
+"""Maps and lists: their elements, and their value where a scalar is needed.
 
 Source: "Structure types" of the CloudWatch Logs user guide: `map.attribute`, `list[index]` and, for
 other characters, `` map.`special.char` ``; "maps and lists are treated as null for string, number,
-and datetime functions"; none of them in sort, stats and dedup.
+and datetime functions"; not allowed in sort, stats and dedup.
 """
 
 from collections.abc import Callable, Sequence
 
-from stampede.insights.errors import QueryError
-from stampede.insights.language.syntax import Span
+from stampede.insights.language.syntax import Span, refusal
 from stampede.insights.values import Kind, Value, pointer, sql_string
 
 Store = Callable[[Value], Value]
 
 
 def element(structure: Value, steps: Sequence[str | int]) -> Value:
-    """What stands at `steps` in a map or list: a key, then its keys, or the one key that is written
-    with the dots."""
+    """The element at `steps` in a map or list: nested keys, or the one key that contains
+    the dots."""
     pointers = [pointer(map(str, steps))]
     if len(steps) > 1 and all(isinstance(step, str) for step in steps):
         pointers.append(pointer([".".join(steps)]))
@@ -28,18 +27,17 @@ def element(structure: Value, steps: Sequence[str | int]) -> Value:
 
 
 def items(array: str, item: str) -> str:
-    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON text
-    `array`.
+    """SQL of the list of `item`, an SQL expression of `item`, for each item of the JSON
+    text `array`.
 
-    The cast says what the type is: of an array that DuckDB finds missing while it binds, it knows
-    no list.
+    The cast gives the type: for an array that is NULL when the statement is bound, DuckDB doesn't
+    infer a list.
     """
     return f"list_transform(CAST(json_extract({array}, '$[*]') AS JSON[]), lambda item: {item})"
 
 
 def scalar(value: Value, store: Store) -> Value:
-    """The value where a scalar is needed, in a column of its own; a map or list is missing
-    there."""
+    """The value where a scalar is needed, in a column of its own; a map or list becomes missing."""
     if value.kind is Kind.MAP:
         return store(Value("CAST(NULL AS VARCHAR)", Kind.DYNAMIC))
     if value.kind is Kind.JSON:
@@ -49,10 +47,10 @@ def scalar(value: Value, store: Store) -> Value:
 
 
 def refuse_map(value: Value, command: str, span: Span) -> None:
-    """Raises QueryError for a map or list in a command that doesn't take one."""
+    """Raises QueryError for a map or list in a command that doesn't accept one."""
     if value.kind is Kind.MAP:
         message = (
             f"a map or list can't be used in {command}; name an element of it, as in map.key or "
             "list[0]"
         )
-        raise QueryError(message, span.line, span.column)
+        raise refusal(span, message)

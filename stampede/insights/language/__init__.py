@@ -1,2 +1,1 @@
-"""A query's text: its grammar, its syntax tree, and what is said of text outside of the
-language."""
+"""The query language: its grammar, its syntax tree, and error messages for text outside it."""

@@ -1,9 +1,9 @@
-"""When two expressions are the same, and how one is written as the title of its column.
+"""Whether two expressions are the same, and how an expression is written as a column title.
 
-Two expressions are the same when their syntax trees are: white space, comments, parentheses that
-change nothing, the case of a function's name, the kind of quotes and `1` for `1.0` don't count, but
-every character inside of a literal does. A title keeps the text as written, so two columns of one
-expression may have two titles.
+Two expressions are the same if their syntax trees are. White space, comments, redundant
+parentheses, the case of function names, the kind of quotes and `1` for `1.0` don't matter; every
+character inside a literal does. A title keeps the text as written, so the same expression may have
+two titles.
 """
 
 import re
@@ -19,7 +19,7 @@ _BETWEEN = re.compile(r"(?:\s|#[^\n]*)+")  # white space and comments
 
 
 def tree(node: Any) -> Hashable:
-    """The syntax tree without the places in the text; equal for expressions that are the same."""
+    """The syntax tree without text positions; equal for expressions that are the same."""
     if isinstance(node, syntax.Name):
         return ("Name", node.head or node.text, node.steps)
     if is_dataclass(node):
@@ -47,8 +47,8 @@ def functions(expression: Expression) -> set[str]:
 
 
 def written(text: str, expression: Expression) -> str:
-    """The expression as it stands in the query `text`; between its literals, white space and
-    comments are one space."""
+    """The expression as written in the query `text`; white space and comments between its literals
+    become one space."""
     start, pieces = expression.span.start, []
     literals = sorted(
         (node.span.start, node.span.end)
@@ -66,8 +66,8 @@ def _parts(node: Any) -> list[Any]:
 
 
 def _nodes(expression: Expression) -> Iterator[Any]:
-    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is as
-    deep."""
+    """The nodes of an expression, in no order; without recursion, since a sum of 1,000 terms is
+    just as deep."""
     left: list[Any] = [expression]
     while left:
         node = left.pop()

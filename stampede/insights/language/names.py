@@ -1,6 +1,6 @@
-"""How functions are spelled in the reference, and what other languages call what is meant.
+"""How the reference spells functions, and what other languages call them.
 
-Names of functions ignore case; messages spell them as the reference does.
+Function names ignore case; messages use the reference's spelling.
 """
 
 import difflib
@@ -16,7 +16,7 @@ _SPELLINGS = """
 """
 _SPELLED = {name.lower(): name for name in _SPELLINGS.split()}
 
-# What other query languages, and guesses, call it: name -> what to write here.
+# Names from other query languages, and guesses: what to write here -> names.
 _ELSEWHERE = {
     "avg(x)": "average mean",
     "pct(x, 95)": "percentiles quantile perc pctl",
@@ -65,13 +65,12 @@ _WRITTEN = {name: written for written, names in _ELSEWHERE.items() for name in n
 
 
 def spelled(function: str) -> str:
-    """A function's name, given in lower case, as the reference writes it."""
+    """The reference's spelling of a function name in lower case."""
     return _SPELLED.get(function, function)
 
 
 def proposal(function: str, known: Iterable[str]) -> str | None:
-    """What is likely meant by an unknown function, given in lower case; None where nothing is like
-    it."""
+    """What an unknown function, in lower case, probably means; None if nothing is similar."""
     if function in _WRITTEN:
         return _WRITTEN[function]
     if percent := re.fullmatch(r"p(?:ct|erc)?_?(\d\d?)", function):

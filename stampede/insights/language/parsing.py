@@ -1,4 +1,4 @@
-"""Text to syntax tree: runs the grammar and turns its parse tree into the classes of `syntax`."""
+"""Parses text: runs the grammar and turns its parse tree into the classes of `syntax`."""
 
 import os
 import re
@@ -18,12 +18,12 @@ from stampede.insights.language.syntax import Span
 
 MOST_CHARACTERS = 10_000  # queryString of StartQuery; CloudWatch Logs API reference
 _MOST_DIGITS = 18  # of a period, an index or a limit
-_DEEPEST = 200  # levels of the tree that the parser makes, two or three to one of an expression
+_DEEPEST = 200  # levels of the parse tree, two or three for each level of an expression
 
 
 def parse(text: str, functions: Container[str] = ()) -> list[syntax.Command]:
-    """The commands of a query, in order; `functions` are names that a refusal takes for those of
-    functions.
+    """The commands of a query, in order; `functions` are the function names that error
+    messages recognise.
 
     Raises QueryError, with line and column, for text outside the supported language.
     """
@@ -41,8 +41,8 @@ def parse(text: str, functions: Container[str] = ()) -> list[syntax.Command]:
 
 @cache
 def _grammar() -> Lark:
-    """The parser; its tables, which take 70 ms to build and 5 ms to read, are kept in the user's
-    cache folder."""
+    """The parser. Its tables take 70 ms to build and 5 ms to read, so the user's cache folder
+    keeps them."""
     source = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
     how = {"parser": "lalr", "lexer": "contextual", "start": "query"}
     how |= {"propagate_positions": True, "maybe_placeholders": True}
@@ -51,18 +51,15 @@ def _grammar() -> Lark:
 
 
 def _cache_file() -> Path | None:
-    """Where the tables are kept; Lark notices when they are of another grammar or version. None
-    where nothing can be.
+    """Where the tables are cached, or None if no folder is suitable; Lark detects tables of another
+    grammar or version.
 
-    They are a pickle, so the folder must be the user's own, and no one else may write there.
+    They are a pickle, so the folder must belong to the user and be writable by no one else.
     """
     base = os.environ.get("STAMPEDE_CACHE_DIR")
     try:
-        folder = (
-            Path(base)
-            if base
-            else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stampede"
-        )
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        folder = Path(base) if base else cache / "stampede"
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         about = folder.stat()
     except (OSError, RuntimeError):
@@ -73,7 +70,7 @@ def _cache_file() -> Path | None:
 
 
 def _check_depth(tree: Tree) -> None:
-    """Refuses what would be too deep for the functions that walk the tree."""
+    """Refuses trees too deep for the functions that walk them."""
     level = [tree]
     for _ in range(_DEEPEST):
         level = [child for node in level for child in node.children if isinstance(child, Tree)]
@@ -111,10 +108,10 @@ def _token_span(token: Token) -> Span:
 
 
 def _unquote(token: Token) -> str:
-    """The value of a string literal, in which a quote, a backslash and a tab can be escaped.
+    """The value of a string literal, in which quotes, backslashes and tabs can be escaped.
 
-    The tab isn't in the reference, but in published queries of REPORT lines, such as
-    theam/aws-lambda-benchmark's.
+    The tab isn't in the reference, but in published queries of REPORT lines, such
+    as theam/aws-lambda-benchmark's.
     """
     body, out, index = str(token)[1:-1], [], 0
     while index < len(body):
@@ -136,7 +133,7 @@ def _unquote(token: Token) -> str:
 
 @v_args(meta=True)
 class _Builder(Transformer):
-    """Builds syntax classes bottom-up; one method for each rule of the grammar."""
+    """Builds syntax classes bottom-up; one method for each grammar rule."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -163,10 +160,9 @@ class _Builder(Transformer):
         return _pattern(children[0])
 
     def period(self, meta, children):
-        digits = str(children[0]).rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-        return syntax.Period(
-            _span(meta), _integer(children[0], digits), str(children[0])[len(digits) :]
-        )
+        text = str(children[0])
+        digits = text.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        return syntax.Period(_span(meta), _integer(children[0], digits), text[len(digits) :])
 
     def index(self, meta, children):
         if not str(children[0]).isdigit():
@@ -292,13 +288,11 @@ class _Builder(Transformer):
         return syntax.Sort(_span(meta), tuple(children[2:]))
 
     def limit(self, meta, children):
-        if not str(children[1]).isdigit():
-            raise QueryError(
-                f"limit takes a whole number, not {children[1]}",
-                children[1].line,
-                children[1].column,
-            )
-        return syntax.Limit(_token_span(children[1]), _integer(children[1], str(children[1])))
+        count = children[1]
+        if not str(count).isdigit():
+            message = f"limit takes a whole number, not {count}"
+            raise QueryError(message, count.line, count.column)
+        return syntax.Limit(_token_span(count), _integer(count, str(count)))
 
     def dedup(self, meta, children):
         return syntax.Dedup(_span(meta), children[1])
@@ -322,7 +316,7 @@ def _integer(token: Token, digits: str) -> int:
 
 
 def _finite(token: Token) -> float | int:
-    """The number; an int where it is written in digits that a double doesn't hold."""
+    """The number; an int if written in digits that a double can't hold."""
     if re.match(r"0\d", token):
         message = (
             f"{token} begins with a zero, so it may be text and not a number; put text in quotes"

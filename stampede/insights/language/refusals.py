@@ -1,4 +1,4 @@
-"""Says why a piece of text is outside the language, and what to write instead."""
+"""Explains why a query is outside the language, and what to write instead."""
 
 import difflib
 import re
@@ -58,7 +58,7 @@ UNSUPPORTED_COMMANDS = {
 }
 
 
-# What other query languages call a command.
+# Commands of other query languages: name -> what to write here.
 _ELSEWHERE = {
     "select": "fields",
     "project": "display",
@@ -85,8 +85,8 @@ _ELSEWHERE = {
 
 
 def explain(text: str, error: UnexpectedInput, functions: Container[str]) -> QueryError:
-    """The parser's complaint about `text` as a QueryError that names the construct and the nearest
-    fix; `functions` are the names that a function may have, in lower case."""
+    """The parser's complaint about `text` as a QueryError that names the construct and a fix;
+    `functions` are the known function names, in lower case."""
     at_end = isinstance(error, UnexpectedToken) and error.token.type == "$END"
     offset = len(text.rstrip("\r\n")) if at_end else error.pos_in_stream
     allowed = error.interactive_parser.accepts()
@@ -99,7 +99,7 @@ def explain(text: str, error: UnexpectedInput, functions: Container[str]) -> Que
 def _reason(
     text: str, offset: int, allowed: set[str], functions: Container[str]
 ) -> tuple[int, str]:
-    """The place to point to, and what is wrong there."""
+    """The offset to point to, and what is wrong there."""
     rest = text[offset:]
     word = re.match(r"[A-Za-z_@][\w@.]*", rest)
     if not rest.strip(" \t\r\n"):
@@ -118,10 +118,8 @@ def _reason(
             "slash"
         )
     if rest[0] == "/":
-        return (
-            offset,
-            "a /regular expression/ is allowed only after like, =~ and the source of parse",
-        )
+        message = "a /regular expression/ is allowed only after like, =~ and the source of parse"
+        return offset, message
     if word:
         return _misplaced_word(text[:offset], offset, word.group(), allowed, functions)
     token = re.match(
@@ -148,13 +146,11 @@ def _not_a_command(word: str) -> str:
     known = word.lower()
     if known in UNSUPPORTED_COMMANDS:
         return f"the command {word} is not supported: {UNSUPPORTED_COMMANDS[known]}"
-    listed = f"the commands are {', '.join(COMMANDS)}"
     if known in _ELSEWHERE:
         return f"{word!r} is not a command; write `{_ELSEWHERE[known]}`"
     close = difflib.get_close_matches(known, COMMANDS, n=1)
-    return f"{_shortened(word)} is not a command; " + (
-        f"did you mean {close[0]}?" if close else listed
-    )
+    hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(COMMANDS)}"
+    return f"{_shortened(word)} is not a command; {hint}"
 
 
 def _misplaced_word(
@@ -187,8 +183,8 @@ def _hint(allowed: set[str]) -> str:
 
 
 _OPERATOR = "an operator"
-# Words for what may stand at a place, the likeliest first; each for one token or for several of
-# them together.
+# How to describe the tokens allowed at a place, the likeliest first; one description may cover
+# several tokens.
 _READABLE: tuple[tuple[set[str], str], ...] = (
     ({"NAME", "NUMBER", "STRING"}, "a field or value"),
     ({"STATS"}, "a command"),

@@ -1,10 +1,10 @@
-"""Common slips: what people write who know another query language, or forgot a quote, and what to
+"""Common mistakes, such as constructs of other query languages or a missing quote, and what to
 write instead."""
 
 import re
 from dataclasses import dataclass
 
-_LOOKED_AT = 300  # characters before the place
+_LOOKED_AT = 300  # characters before the place where parsing fails
 _COMMAND = (
     r"(?:source|fields|display|filter|where|parse|stats|sort|limit|head|dedup|unnest|expand|json)\b"
 )
@@ -20,8 +20,8 @@ _CHOICE = (
 
 @dataclass(frozen=True)
 class _Slip:
-    """`before` matches up to the place that isn't understood, `rest` from there; the group `at` is
-    a better place."""
+    """`before` matches up to the place where parsing fails, `rest` from there; a group `at` marks a
+    better place to point to."""
 
     before: str
     rest: str
@@ -149,7 +149,7 @@ _SLIPS = (
     ),
 )
 
-# Words that can't stand behind an expression.
+# Words that can't follow an expression.
 _WORDS = {
     "is": "compare with = or !=; find missing fields with `not ispresent(field)`",
     "equals": "write =",
@@ -182,22 +182,19 @@ _WORDS = {
 
 
 def slip(text: str, offset: int) -> tuple[int, str] | None:
-    """The slip at the place where `text` isn't understood: the offset to point to, and what to
+    """The mistake at the place where parsing fails: the offset to point to, and what to
     write instead."""
     start = max(0, offset - _LOOKED_AT)
     before, rest = text[start:offset], text[offset:]
     for candidate in _SLIPS:
         behind = re.search(f"(?:{candidate.before})\\Z", before, re.IGNORECASE)
         if behind and re.match(candidate.rest, rest, re.IGNORECASE):
-            return (
-                start + behind.start("at") if "at" in behind.re.groupindex else offset
-            ), candidate.message
+            has_better_place = "at" in behind.re.groupindex
+            return start + behind.start("at") if has_better_place else offset, candidate.message
     return None
 
 
 def misplaced(word: str) -> str | None:
-    """What to write instead of a word of another language that stands behind an expression; None
-    for any other word."""
-    return (
-        f"{word!r} isn't allowed here; {_WORDS[word.lower()]}" if word.lower() in _WORDS else None
-    )
+    """What to write instead of a foreign word after an expression; None for any other word."""
+    advice = _WORDS.get(word.lower())
+    return f"{word!r} isn't allowed here; {advice}" if advice else None

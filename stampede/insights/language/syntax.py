@@ -1,15 +1,17 @@
 """The syntax tree of a query: one small class for each expression and each command.
 
-Every node carries the `Span` of its text, so that every refusal can name line and column.
+Every node has the `Span` of its text, so that every refusal can name line and column.
 """
 
 from dataclasses import dataclass
 
+from stampede.insights.errors import QueryError
+
 
 @dataclass(frozen=True)
 class Span:
-    """Where a node stands: line and column count from 1; `start` and `end` are offsets into the
-    text."""
+    """The position of a node: line and column count from 1; `start` and `end` are offsets into
+    the text."""
 
     line: int
     column: int
@@ -17,14 +19,18 @@ class Span:
     end: int
 
 
+def refusal(span: Span, message: str) -> QueryError:
+    """The QueryError that points to the beginning of `span`."""
+    return QueryError(message, span.line, span.column)
+
+
 @dataclass(frozen=True)
 class Name:
-    """A field. `json.users[1].name` has the text as written, the head `json.users` and the steps 1
-    and "name"."""
+    """A field. For `json.users[1].name` the head is `json.users` and the steps are 1 and "name"."""
 
     span: Span
     text: str  # without backticks
-    head: str = ""  # the text before the steps; the same as the text where there are none
+    head: str = ""  # the text before the steps; all of the text if there are none
     steps: tuple[str | int, ...] = ()
 
 
@@ -133,7 +139,7 @@ Expression = (
 
 @dataclass(frozen=True)
 class Item:
-    """An expression with the column name it gets: its alias, or else its own text."""
+    """An expression and its column title: its alias, or else its own text."""
 
     expression: Expression
     title: str
@@ -169,7 +175,7 @@ class Filter:
 class Parse:
     """`pattern` is a glob, a regular expression, or the name of a line format: logfmt or csv.
 
-    With `multi` an event gives a row for each match of the expression.
+    With `multi` an event produces a row for each match of the expression.
     """
 
     span: Span
@@ -206,7 +212,7 @@ class Dedup:
 
 @dataclass(frozen=True)
 class Unnest:
-    """A record for each item of the list that `field` holds; `alias` is the item."""
+    """One record for each item of the list in `field`; `alias` names the item."""
 
     span: Span
     field: Name
@@ -215,7 +221,7 @@ class Unnest:
 
 @dataclass(frozen=True)
 class Expand:
-    """An event for each item of the array that `field` holds, which then holds the item."""
+    """One event for each item of the array in `field`, which then holds the item."""
 
     span: Span
     field: Name
@@ -223,8 +229,7 @@ class Expand:
 
 @dataclass(frozen=True)
 class Json:
-    """`json field=request "user.name" as name`: what stands at a path in the JSON that a field
-    holds."""
+    """`json field=request "user.name" as name`: the value at a path in a field's JSON."""
 
     span: Span
     field: Name

@@ -1,10 +1,10 @@
-"""The cases of tests/data/insights: a query, its events, and the rows or the error to expect.
+"""The cases of tests/data/insights: a query, its events, and the expected rows or error.
 
 A case is {"name", "rests_on", "query", "events", "rows" or "error"} and may have "columns",
 "strings" (the rows as the service prints them) and "notes" (words of each note). Instead of a query
-it may name a "saved" one, with "filters" in front of it. An event that is a string stands for its
-message; events without a timestamp come a second apart from 2025-01-12 16:40:00. An object as
-message is written as one JSON line. `events` may name a file of lines, too.
+it may name a "saved" one, with "filters" in front. A string in place of an event is its message;
+events without a timestamp are a second apart from 2025-01-12 16:40:00. A message that is an object
+is written as one JSON line. `events` may also name a file of lines.
 """
 
 import json

@@ -1,8 +1,7 @@
-"""Every form of an expression, with {} where an argument stands: what the tables of functions have,
-and the operators.
+"""Every form of an expression, with {} for each argument: the functions of the tables, and
+the operators.
 
-A function that is added takes part without being named here, unless it asks for a text or a number
-of its own.
+New functions are included automatically, unless they need a particular text or number.
 """
 
 from stampede.insights.expressions.aggregates import AGGREGATES
@@ -43,8 +42,7 @@ _SPECIAL = [
 
 
 def _calls(name: str, function: Function) -> list[str]:
-    """The function with as few and with as many arguments as it takes; of those without a bound,
-    three."""
+    """The function with its minimum and maximum number of arguments; three if unlimited."""
     if name in _WITH_LITERALS:
         return _WITH_LITERALS[name]
     counts = sorted({function.least, function.most or 3})
@@ -66,7 +64,6 @@ AGGREGATE_FORMS = [f"{spelled(name)}({{}})" for name in AGGREGATES] + [
 
 
 def filled(form: str, *arguments: str) -> str:
-    """The expression of a form; the arguments come again from the first where there are fewer of
-    them than places."""
+    """The expression of a form; if there are fewer arguments than places, they repeat."""
     count = form.count("{}")
     return form.format(*[arguments[place % len(arguments)] for place in range(count)])

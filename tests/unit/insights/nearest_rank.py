@@ -1,4 +1,4 @@
-"""Percentiles as the service answers them, in plain Python: an oracle for the evaluator's."""
+"""Percentiles as the service answers them, in plain Python: an oracle for the evaluator."""
 
 import math
 from fractions import Fraction

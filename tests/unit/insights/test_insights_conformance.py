@@ -1,5 +1,5 @@
-"""Runs the cases of tests/data/insights, and sees that they and the document name all that the
-evaluator knows."""
+"""Runs the cases of tests/data/insights, and checks that they and the document name every command
+and function."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from stampede.insights.language.names import spelled
 from stampede.insights.language.refusals import COMMANDS, UNSUPPORTED_COMMANDS
 from tests.unit.insights.cases import CASES
 
-# A pipe leads to a command, as the beginning does.
+# A command follows a pipe or the beginning.
 EVALUATED = "|" + "|".join(case["query"].lower() for case in CASES.values() if "rows" in case)
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "insights.md").read_text(encoding="utf-8")
 SUPPORTED, REFUSED = DOCUMENT.split("## Decisions")[0].split("## What is refused")
@@ -37,7 +37,7 @@ def test_a_case_holds(name):
         assert all(words in note for words, note in zip(case["notes"], result.notes, strict=True))
 
 
-def test_cases_and_document_name_every_command_and_function_that_is_known():
+def test_cases_and_document_name_every_command_and_function():
     for function in KNOWN_FUNCTIONS:
         assert f"{function}(" in EVALUATED
         assert f"`{spelled(function)}`" in SUPPORTED, function

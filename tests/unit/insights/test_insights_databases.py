@@ -1,4 +1,4 @@
-"""A process makes a database once and uses it for query after query."""
+"""A process creates a database once and reuses it for later queries."""
 
 import pytest
 
@@ -12,12 +12,12 @@ def made(monkeypatch):
     """The databases that this test's queries make, when there is none before them."""
     databases, connect = [], evaluation.connect
     monkeypatch.setattr(evaluation, "_free", {})
-    monkeypatch.setattr(evaluation, "_KEPT_BELOW_S", 60)  # whatever else the machine does
+    monkeypatch.setattr(evaluation, "_KEPT_BELOW_S", 60)  # however busy the machine is
     monkeypatch.setattr(evaluation, "connect", lambda: databases.append(connect()) or databases[-1])
     return databases
 
 
-def test_a_query_uses_the_database_of_those_before_it_and_finds_nothing_of_them(made):
+def test_a_query_reuses_the_database_and_sees_nothing_of_earlier_queries(made):
     long = " or ".join(f"x = {number}" for number in range(400))
     for number, query in enumerate(("fields x", f"fields x | filter {long}", "fields x")):
         assert evaluate(query, values(number)).rows == [{"x": number}]
@@ -33,7 +33,7 @@ def test_a_query_uses_the_database_of_those_before_it_and_finds_nothing_of_them(
     assert set(planned.split(",")) == {"filter_pushdown", "common_subexpressions"}
 
 
-def test_a_database_in_which_something_else_failed_is_not_used_again(made, monkeypatch):
+def test_a_database_is_not_reused_after_an_unexpected_failure(made, monkeypatch):
     def fail(*query):
         raise InsightsError("the evaluator failed on this query")
 

@@ -1,4 +1,4 @@
-"""Periods and dates as text, against Python's datetime and strftime."""
+"""Periods, and dates as text, compared with Python's datetime and strftime."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -14,8 +14,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DIRECTIVES = "%Y %m %d %H %M %S %y %j %I %p %a %A %b %B %u %w %% %F %T %R %D %z"
 OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 LOCAL = st.datetimes(datetime(1100, 1, 2), datetime(5000, 1, 1), timezones=OFFSETS)
-# 17:43:52.987, and where the period that holds it begins; CWL_QuerySyntax-Stats has the units'
-# names.
+# 17:43:52.987, and the start of the period that contains it; CWL_QuerySyntax-Stats has the
+# units' names.
 MS = 1_755_798_232_987
 PERIODS = {
     "2025-08-21 17:43:52.987": "1ms 1msec 1millisecond 1msecs 1milliseconds",
@@ -45,7 +45,7 @@ def computed(expressions, ms=MS):
 
 
 @pytest.mark.parametrize("start", PERIODS)
-def test_a_period_of_any_name_begins_where_the_one_before_it_ends(start):
+def test_a_period_in_any_unit_begins_where_the_previous_one_ends(start):
     periods = PERIODS[start].split()
     bins, floors, ceils = (
         [form.format(period) for period in periods]
@@ -83,13 +83,12 @@ def test_a_period_beyond_the_cap_of_its_unit_is_the_cap_and_is_noted(most, beyon
         )
         assert (capped.rows, exact.notes) == (exact.rows, ())
         [note] = capped.notes
-        assert f"{beyond} as {most}" in note and note.startswith(
-            f"line 1, column {8 + form.index('{')}: "
-        )
+        assert f"{beyond} as {most}" in note
+        assert note.startswith(f"line 1, column {8 + form.index('{')}: ")
 
 
 @given(st.lists(LOCAL, min_size=1, max_size=40))
-def test_dates_are_written_and_read_as_python_does(moments):
+def test_dates_are_formatted_and_parsed_as_in_python(moments):
     events = [event("x", milliseconds(moment)) for moment in moments]
     rows = evaluate(
         f'fields toMillis(@timestamp) as ms, formatDate(@timestamp, "{DIRECTIVES}") as d', events
@@ -98,14 +97,12 @@ def test_dates_are_written_and_read_as_python_does(moments):
     for moment in moments:
         ms, day = milliseconds(moment), datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
         assert written[ms] == moment.astimezone(UTC).strftime(DIRECTIVES)
-        assert (
-            parse_date(moment.isoformat(timespec="milliseconds"), "yyyy-MM-dd'T'HH:mm:ss.SSSxxx")
-            == ms
-        )
-        assert (
-            parse_date(moment.strftime("%Y%m%d%H%M%S%z"), "yyyyMMddHHmmssXX") == ms // 1000 * 1000
-        )
-        assert parse_date(moment.strftime("%d/%m/%Y"), "dd/MM/uuuu") == milliseconds(day)
+        for text, java, parsed in (
+            (moment.isoformat(timespec="milliseconds"), "yyyy-MM-dd'T'HH:mm:ss.SSSxxx", ms),
+            (moment.strftime("%Y%m%d%H%M%S%z"), "yyyyMMddHHmmssXX", ms // 1000 * 1000),
+            (moment.strftime("%d/%m/%Y"), "dd/MM/uuuu", milliseconds(day)),
+        ):
+            assert parse_date(text, java) == parsed
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Where events come from: files and dictionaries, good and bad."""
+"""The sources of events: files and dictionaries, good and bad."""
 
 import codecs
 import gzip
@@ -33,15 +33,12 @@ def test_a_file_gives_the_same_rows_as_its_events(tmp_path):
     ]
     query = "fields seq, @logStream, @ingestionTime, run_id | sort seq asc"
     path = write(tmp_path / "log_events.jsonl", *events)
-    assert (
-        evaluate(query, path).rows
-        == evaluate(query, events).rows
-        == evaluate(query, iter(events)).rows
-    )
-    assert evaluate(query, path).rows[3]["@logStream"] == "s1"
+    rows = evaluate(query, path).rows
+    assert rows == evaluate(query, events).rows == evaluate(query, iter(events)).rows
+    assert rows[3]["@logStream"] == "s1"
 
 
-def test_files_are_one_set_of_events_and_their_names_taken_literally(tmp_path):
+def test_files_are_one_set_of_events_and_their_names_are_taken_literally(tmp_path):
     path = write(tmp_path / "a[1]*?'x.jsonl", event({"x": 7}))
     other = write(tmp_path / "a1bc'x.jsonl", event({"x": 1000}))
     assert evaluate(SUM, path).rows == [{"s": 7}]
@@ -77,7 +74,7 @@ def test_a_compressed_file_is_read_whole_or_refused(compressed):
         assert "file is cut off or damaged" in refused(compressed, COUNT)
 
 
-# A field of a dictionary that is no event, and a word of what is said.
+# A field that makes a dictionary no event, and a word of the message.
 BAD_EVENTS = [
     ({"timestamp": None}, "no timestamp"),
     ({"timestamp": 1_736_700_000_000_000}, "not in ms since 1970"),
@@ -93,13 +90,13 @@ def test_a_bad_event_is_named_by_its_number(change, words):
     assert words in message and message.startswith(("event 2", "events 2"))
 
 
-def test_events_that_are_no_dictionaries_are_refused_and_many_of_them_are_stored():
+def test_events_other_than_dictionaries_are_refused_and_many_dictionaries_are_stored():
     assert "event 2 is a str" in refused([event("ok"), "text"])
     assert evaluate(COUNT, (event("x", number) for number in range(20_005))).rows == [{"n": 20_005}]
 
 
 GOOD = '{"timestamp": 1736700000000, "message": "ok"}'
-# Lines that are read, though not as plain as most.
+# Unusual lines that are readable.
 ODD = [
     '{"timestamp": 2, "message": {"a": 1}}',
     '{"timestamp": 2, "message": true}',
@@ -140,7 +137,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("bad", "words"), BAD)
-def test_the_line_that_is_named_is_the_one_that_cannot_be_read(tmp_path, bad, words):
+def test_the_unreadable_line_is_named(tmp_path, bad, words):
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join([*ODD, bad, GOOD]) + "\n")
     message = refused(path)
@@ -172,7 +169,7 @@ def test_odd_lines_are_events(tmp_path):
         ),
     ],
 )
-def test_of_several_files_the_one_is_named(tmp_path, content, words):
+def test_of_several_files_the_bad_one_is_named(tmp_path, content, words):
     good = write(tmp_path / "good.jsonl", event("ok"))
     for path, written in (
         (tmp_path / "log.jsonl", content),
@@ -195,7 +192,7 @@ WHICH = {"run_id": "r", "attempt": 1}
 
 
 @pytest.mark.parametrize("before", ["", "INFO "])
-def test_what_stands_behind_the_first_200_fields_of_a_line_is_not_found_and_that_is_noted(
+def test_fields_after_the_first_200_of_a_line_are_not_discovered_and_that_is_noted(
     tmp_path, before
 ):
     counts = (

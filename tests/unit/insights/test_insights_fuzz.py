@@ -1,5 +1,5 @@
-"""Any input either evaluates or is refused at its place: every form with every kind of argument,
-queries of others that were damaged, any file."""
+"""Any input is evaluated, or refused at its place: every form with every kind of argument, damaged
+versions of others' queries, any file."""
 
 import re
 from contextlib import suppress
@@ -18,7 +18,7 @@ SAVED = [
     path.read_text() for path in sorted((Path(__file__).parents[3] / "queries").rglob("*.cwli"))
 ]
 QUERIES = SAVED + [case["query"] for case in CASES.values()]
-# What only the engine below, or the SQL that is written for it, has words for.
+# Words that only the engine, or the SQL written for it, uses.
 ENGINE = (
     "Binder",
     "Parser Error",
@@ -38,7 +38,7 @@ EVENTS = [
     ),
     event("plain", FIRST_MS + 3),
 ]
-# Of every kind one that only the events tell, and those that the engine computes while it binds.
+# Of every kind, a value from the events, and values that the engine computes at bind time.
 ARGUMENTS = """a|@message|bin(5m)|strlen(a)|(a = 1)|'10'|1|9007199254740993|now()|(1 = 2)
     |jsonParse('[1]')|jsonParse(1)[0]""".replace("\n    ", "").split("|")
 COMMANDS = [
@@ -57,7 +57,7 @@ COMMANDS = [
     "display f, f.a, f[0]",
     "filter f in [1, 'x']",
 ]
-# Numbers and texts at the edges of what SQL's own types hold, then what breaks a text apart.
+# Numbers and texts at the limits of SQL's own types, then characters that break a text.
 EDGES = r"""0 -1 2147483648 9223372036854775807 18446744073709551616 9007199254740993
     1e300 1e-300 0.5 5m 3y 0s '' 'nan'
     '-9223372036854775808' '1e400' '%' '(?<' '\\(?<' '{previous}' now() {previous}
@@ -76,7 +76,7 @@ OPERAND = re.compile(r"\b\d+(\.\d+)?\b|'[^'\n]*'|\"[^\"\n]*\"|\b[a-z]\w*\b(?= *[
     ("command", "form"),
     [*(("fields", form) for form in FORMS), *(("stats", form) for form in AGGREGATE_FORMS)],
 )
-def test_a_form_evaluates_or_is_refused_whatever_its_arguments_are(command, form):
+def test_a_form_is_evaluated_or_refused_whatever_its_arguments(command, form):
     accepted = []
     for argument in ARGUMENTS:
         titled = f"{filled(form, argument)} as x{len(accepted)}"
@@ -87,7 +87,7 @@ def test_a_form_evaluates_or_is_refused_whatever_its_arguments_are(command, form
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_evaluates_or_is_refused_whatever_its_field_is(command):
+def test_a_command_is_evaluated_or_refused_whatever_its_field(command):
     for argument in ARGUMENTS:
         with suppress(QueryError):
             evaluate(f"fields {argument} as f | {command}", EVENTS)
@@ -108,7 +108,7 @@ def damaged(draw):
 
 
 @given(damaged() | st.text(max_size=40))
-def test_a_damaged_query_evaluates_or_is_refused_at_a_place(query):
+def test_a_damaged_query_is_evaluated_or_refused_at_its_place(query):
     try:
         result = evaluate(query, EVENTS, now_s=FIRST_MS / 1000)
     except QueryError as error:

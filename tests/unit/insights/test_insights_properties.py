@@ -1,5 +1,5 @@
-"""Aggregates against NumPy, 64-bit integers against Python, and JSON discovery against json.loads,
-over random rows."""
+"""Aggregates compared with NumPy, 64-bit integers with Python, and JSON discovery with json.loads,
+on random rows."""
 
 import json
 import math
@@ -14,7 +14,7 @@ from tests.unit.insights.download_log import FIRST_MS, event, values
 from tests.unit.insights.nearest_rank import percentile
 
 FINITE = st.floats(min_value=-1e9, max_value=1e9, allow_nan=False, width=32)
-# What a field may hold in one event.
+# Possible values of a field in an event.
 VALUES = (
     FINITE
     | st.integers(-(10**12), 10**12)
@@ -76,7 +76,7 @@ def test_aggregates_agree_with_numpy(rows, percent):
     st.integers(95, 105),
     st.decimals(0, 100, places=2),
 )
-def test_percentiles_of_about_100_distinct_values_are_of_the_rank_or_of_its_bin(
+def test_percentiles_of_about_100_distinct_values_are_exact_or_the_edge_of_a_bin(
     few, kinds, percent
 ):
     numbers = [
@@ -87,25 +87,25 @@ def test_percentiles_of_about_100_distinct_values_are_of_the_rank_or_of_its_bin(
     assert row["p"] == pytest.approx(percentile(numbers, percent), rel=1e-9)
 
 
-def test_a_percentage_is_of_its_exact_digits():
+def test_a_percentage_is_exact_in_decimal():
     events = values(*[1] * 999, 2)
     assert evaluate("stats pct(x, 99.9) as p, pct(x, 99.91) as q", events).rows == [
         {"p": 1, "q": 2}
     ]
 
 
-def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
+def test_a_note_says_that_bins_may_be_wider_if_a_result_has_one():
     exact, binned = (
         evaluate("stats pct(x, 50) as p", values(*range(number))) for number in (99, 100)
     )
     assert (exact.rows, exact.notes) == ([{"p": 49}], ())
     [note] = binned.notes
     assert binned.rows[0]["p"] == pytest.approx(1.001**3893) and "3.1 %" in note
-    assert (
-        evaluate("stats pct(x, 50) as p | stats max(p) as p", values(*range(100))).notes
-        == binned.notes
-    )
-    assert evaluate("stats pct(x, 0) as low, pct(x, 100) as high", values(*range(100))).notes == ()
+    for query, notes in (
+        ("stats pct(x, 50) as p | stats max(p) as p", binned.notes),
+        ("stats pct(x, 0) as low, pct(x, 100) as high", ()),
+    ):
+        assert evaluate(query, values(*range(100))).notes == notes
 
 
 @given(
@@ -115,7 +115,7 @@ def test_a_note_says_that_bins_may_be_wider_where_a_result_has_one():
         max_size=12,
     )
 )
-def test_integers_of_64_bits_are_computed_as_python_does(numbers):
+def test_64_bit_integers_are_computed_as_in_python(numbers):
     def exact(number):
         return number if -(2**63) <= number < 2**63 else pytest.approx(float(number), rel=1e-15)
 
@@ -152,7 +152,7 @@ SCALARS = st.text(max_size=10) | st.integers(-(2**53), 2**53) | FINITE | st.bool
 @given(
     st.dictionaries(KEYS, SCALARS, min_size=1, max_size=5), st.sampled_from(["", "INFO ", '{"x '])
 )
-def test_discovery_finds_in_a_line_what_json_loads_finds(record, before):
+def test_discovery_agrees_with_json_loads(record, before):
     fields = ", ".join(f"`{key}` as f{place}" for place, key in enumerate(record))
     [row] = evaluate(f"fields {fields}", [event(before + json.dumps(record))]).rows
     assert [row.get(f"f{place}") for place in range(len(record))] == list(record.values())

@@ -1,10 +1,10 @@
-"""Recorded answers of Logs Insights, of AWS itself, from log events that lead to them:
-tests/data/aws_answers.
+"""Recorded answers of AWS's Logs Insights (tests/data/aws_answers), reproduced from suitable
+log events.
 
-An answer may bring its `events`, each of which came so many `times`, and the titles of what
-`follows` from them. Of the others the recorded percentiles say what was logged: the value of a
-rank, exactly where few values were distinct, and to its bin of 1.001 where they were many; what
-lies between is filled in. Answers of wider bins fix nothing here.
+An answer may include its `events`, each of which occurred so many `times`, and the titles in
+`follows`, which they determine. For the others, events are made from the recorded percentiles: the
+value of a rank is exact if there were few distinct values, else known to its bin of 1.001; the
+values between are filled in. Answers with wider bins are skipped.
 """
 
 import json
@@ -37,7 +37,8 @@ PERCENTILE = re.compile(
 
 
 def brought(answer):
-    """The events that an answer brings, and the rows, latest first, as far as they follow."""
+    """The events included in an answer, and the rows, latest first, as far as the events
+    determine them."""
     events = [
         {"log": GROUP} | event for event in answer["events"] for _ in range(event.get("times", 1))
     ]
@@ -46,7 +47,7 @@ def brought(answer):
 
 
 def filled_in(answer):
-    """Events that have the recorded percentiles, and the rows as far as they follow from those."""
+    """Events with the recorded percentiles, and the rows as far as these determine them."""
     events, rows = [], []
     for row in reversed(answer["rows"]):
         values, titles = values_of(answer, row)
@@ -58,14 +59,12 @@ def filled_in(answer):
 
 
 def values_of(answer, row):
-    """By field, the values of the lines that a row tells of, and the titles that follow from
-    them."""
+    """The values of a row's lines, by field, and the titles that they determine."""
     values, titles = {}, []
     for field, percents in percentiles(answer["query"], row).items():
         answers = [row[title] for title, percent in percents.items() if percent not in ("0", "100")]
-        count = int(
-            next((row[name] for name in COUNTS if name in row), answer.get("known", {}).get("n", 0))
-        )
+        known = answer.get("known", {}).get("n", 0)
+        count = int(next((row[name] for name in COUNTS if name in row), known))
         if field == "@initDuration":
             count = int(row.get("numColdStarts", 0)) or count
         few = all(len(answer.partition(".")[2]) <= 2 for answer in answers)
@@ -78,8 +77,7 @@ def values_of(answer, row):
 
 
 def percentiles(query, row):
-    """The titles of `row` with a percentile of a field of REPORT lines: percentage by title, by
-    field."""
+    """For each field of REPORT lines, the percentages in `row` by title."""
     fields = {}
     for match in PERCENTILE.finditer(query):
         field = "@duration" if match["of"].startswith(("duration", "@duration+")) else match["of"]
@@ -95,14 +93,13 @@ def is_edge(answer, base=1.001):
 
 
 def filled(answers, count, few, most):
-    """`count` numbers, ascending, that have these `answers` by percentage: of `few` kinds, or all
-    different."""
+    """`count` ascending numbers with these `answers` by percentage: `few` distinct ones, or
+    all different."""
     at = {}
     for percent, answer in answers.items():
         exact = few or percent in ("0", "100")
-        at[max(1, math.ceil(Fraction(percent) / 100 * count))] = (
-            answer if exact else round(answer * 1.0004, 6)
-        )
+        rank = max(1, math.ceil(Fraction(percent) / 100 * count))
+        at[rank] = answer if exact else round(answer * 1.0004, 6)
     if len(answers) > 1 and max(at) < count:
         at[count] = max(most, at[max(at)] * 1.01)
     at.setdefault(1, at[min(at)] if few else at[min(at)] * 0.9)
@@ -115,7 +112,7 @@ def filled(answers, count, few, most):
 
 
 def reports(values, is_cold, log):
-    """REPORT lines with those values by field; cold ones have an initialization of no time."""
+    """REPORT lines with these values by field; cold ones have an initialization of 0 ms."""
     lines = []
     for place in range(max(map(len, values.values()))):
         own = {"@duration": 1, "@billedDuration": 1} | ({"@initDuration": 0} if is_cold else {})
@@ -136,7 +133,7 @@ REPLAYED = {
 
 
 @pytest.mark.parametrize("name", [name for name, (events, _) in REPLAYED.items() if events])
-def test_the_events_of_a_recorded_answer_give_it_again(name):
+def test_the_events_reproduce_a_recorded_answer(name):
     query, (events, expected) = ANSWERS[name]["query"], REPLAYED[name]
     result = evaluate(query, events).as_strings()
     chosen = [
@@ -150,15 +147,15 @@ def test_the_events_of_a_recorded_answer_give_it_again(name):
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_recorded_query_is_accepted(name):
-    if not ANSWERS[name]["query"].startswith("as "):  # of one source only what differs is known
+    if not ANSWERS[name]["query"].startswith("as "):  # of one source only fragments are known
         check(ANSWERS[name]["query"])
 
 
-def test_a_logged_minimum_or_maximum_is_printed_as_it_was_recorded():
+def test_a_logged_minimum_or_maximum_is_printed_as_recorded():
     rows = [row for answer in ANSWERS.values() for row in answer["rows"]]
     extreme = re.compile(r"(min|max)\(@(d|initD|billedD)uration\)")
     printed = [value for row in rows for title, value in row.items() if extreme.fullmatch(title)]
-    # Lambda's two decimals, zeros at the end too
+    # Lambda prints two decimals, also trailing zeros
     line = "REPORT RequestId: 1\tDuration: {:.2f} ms\t"
     events = [
         {"timestamp": ms, "message": line.format(float(value))} for ms, value in enumerate(printed)
@@ -166,12 +163,11 @@ def test_a_logged_minimum_or_maximum_is_printed_as_it_was_recorded():
     query = (
         "stats min(@duration) as low, max(@duration) as high by @timestamp | sort @timestamp asc"
     )
-    assert [(row["low"], row["high"]) for row in evaluate(query, events).as_strings()] == [
-        (at, at) for at in printed
-    ]
+    result = evaluate(query, events).as_strings()
+    assert [(row["low"], row["high"]) for row in result] == [(at, at) for at in printed]
 
 
-def test_lines_as_lambda_was_recorded_to_write_them_have_their_type_and_figures():
+def test_recorded_lines_of_lambda_have_their_type_and_figures():
     values = {
         "<request-id>": "5e0b5d5c-97ac-4eb2-9b5a-000000000001",
         "<duration>": "12.34",

@@ -1,8 +1,8 @@
-"""What isn't evaluated exactly is refused with the place and the way out, before any event is
-looked at.
+"""A query that can't be evaluated exactly is refused with place and advice, before any event
+is read.
 
-In refused.txt an arrow points from below to the place that the message names, with a word of it; a
-`fix` is the query that follows its advice.
+In refused.txt an arrow below the query points to the place that the message names, with a word of
+the message; a `fix` is the query that follows the advice.
 """
 
 import re
@@ -14,7 +14,7 @@ from stampede.insights.expressions.functions.table import UNSUPPORTED
 from stampede.insights.language.refusals import UNSUPPORTED_COMMANDS
 from tests.unit.insights.cases import FOLDER
 
-# Too long, or with characters that a page doesn't show: query, line, column, word.
+# Too long, or with invisible characters: query, line, column, word.
 UNWRITABLE = {
     "space": ("fields a |\u00a0sort a", 1, 11, "plain space"),
     "mark": ("\ufefffields a", 1, 1, "byte order mark"),
@@ -45,7 +45,7 @@ UNWRITABLE = {
 @pytest.mark.parametrize(
     "written", (FOLDER / "refused.txt").read_text(encoding="utf-8").strip().split("\n\n")
 )
-def test_a_refusal_points_to_the_place_and_its_fix_is_evaluated(written):
+def test_a_refusal_points_to_the_place_and_its_fix_compiles(written):
     lines = written.split("\n")
     [line] = [number for number, text in enumerate(lines) if re.match(r" *\^ ", text)]
     blank, _, word = lines[line].partition("^ ")
@@ -57,7 +57,7 @@ def test_a_refusal_points_to_the_place_and_its_fix_is_evaluated(written):
 
 
 @pytest.mark.parametrize("what", UNWRITABLE)
-def test_too_much_and_what_nobody_sees_are_refused_in_their_place(what):
+def test_long_queries_and_invisible_characters_are_refused_at_their_place(what):
     assert_refused(*UNWRITABLE[what])
 
 
@@ -71,7 +71,7 @@ def assert_refused(query, line, column, word):
     assert "\n" not in message and len(message) < 400
 
 
-def test_what_only_the_service_evaluates_is_refused_by_its_name():
+def test_unsupported_commands_and_functions_are_refused_by_name():
     for command in UNSUPPORTED_COMMANDS:
         assert_refused(
             f"fields a\n| {command} a", 2, 3, f"the command {command} is not supported: "
@@ -80,14 +80,13 @@ def test_what_only_the_service_evaluates_is_refused_by_its_name():
         assert_refused(f"fields {function}(a)", 1, 8, message)
 
 
-def test_many_aliases_take_no_stage_each_and_a_concat_as_many_arguments_as_a_query_holds():
+def test_many_aliases_share_a_stage_and_concat_takes_thousands_of_arguments():
     check("fields " + ", ".join(f"a + {number} as b{number}" for number in range(410)))
-    [row] = evaluate(
-        "fields concat(" + "a," * 2000 + "'x') as r", [{"timestamp": 1, "message": '{"a": 1}'}]
-    ).rows
+    events = [{"timestamp": 1, "message": '{"a": 1}'}]
+    [row] = evaluate(f"fields concat({'a,' * 2000}'x') as r", events).rows
     assert row["r"] == "1" * 2000 + "x"
 
 
-def test_a_query_is_refused_before_the_events_are_looked_at():
+def test_a_query_is_refused_before_the_events_are_read():
     with pytest.raises(QueryError):
         evaluate("fields abs(", "/no/such/file.jsonl")

@@ -1,5 +1,5 @@
-"""The result beside its rows: the service's form of them, the rows that a query returns at most,
-and what now is."""
+"""The result besides its rows: the service's form, the maximum number of rows, and the value
+of now()."""
 
 import time
 
@@ -9,19 +9,18 @@ from stampede.insights import evaluate, row_limit
 from tests.unit.insights.download_log import event, values
 
 
-def test_rows_of_events_end_with_a_pointer_as_the_service_has_them_and_rows_of_stats_do_not():
+def test_event_rows_end_with_a_pointer_as_on_the_service_and_stats_rows_do_not():
     first, second = evaluate("fields x, none", values(1, 2)).as_service()
     assert first[0] == {"field": "x", "value": "2"}
     assert [pair["field"] for pair in second] == ["x", "@ptr"]
     assert first[-1] != second[-1]
-    assert evaluate(
-        "stats count(*) as n by x | sort x asc | limit 1", values(1, 2)
-    ).as_service() == [[{"field": "x", "value": "1"}, {"field": "n", "value": "1"}]]
+    counts = evaluate("stats count(*) as n by x | sort x asc | limit 1", values(1, 2))
+    assert counts.as_service() == [[{"field": "x", "value": "1"}, {"field": "n", "value": "1"}]]
     [[only]] = evaluate("display @ptr | limit 1", values(1)).as_service()
     assert only["field"] == "@ptr"
 
 
-def test_what_now_is_can_be_given_and_is_the_clock_otherwise():
+def test_now_is_the_clock_unless_given():
     [given], [now] = (
         evaluate("fields now() as n", values(1), now_s=now_s).rows
         for now_s in (1_736_700_000.9, None)
@@ -30,7 +29,7 @@ def test_what_now_is_can_be_given_and_is_the_clock_otherwise():
     assert abs(now["n"] - time.time()) < 60
 
 
-def test_without_a_limit_ten_thousand_rows_come_back_and_the_cut_is_noted():
+def test_without_a_limit_the_result_is_truncated_to_ten_thousand_rows():
     events = [event(f"line {n}", n) for n in range(10_002)]
     result = evaluate("fields @message", events)
     assert (len(result.rows), result.truncated) == (10_000, True)
@@ -51,9 +50,7 @@ def test_without_a_limit_ten_thousand_rows_come_back_and_the_cut_is_noted():
         ("limit 5 | parse /(?<d>[0-9]+)/", 5),
     ],
 )
-def test_the_last_limit_bounds_the_rows_unless_a_command_behind_it_makes_several_of_one(
-    query, most
-):
+def test_the_last_limit_bounds_the_rows_unless_a_later_command_multiplies_them(query, most):
     assert row_limit(query) == most
 
 

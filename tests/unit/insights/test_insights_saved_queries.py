@@ -1,5 +1,4 @@
-"""What holds for every saved query; the rows that most of them give are cases of
-tests/data/insights."""
+"""Properties of every saved query; for most, tests/data/insights has cases of their rows."""
 
 import json
 
@@ -19,9 +18,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
-def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short(
-    text,
-):
+def test_a_saved_query_opens_with_a_comment_names_its_columns_and_is_short(text):
     assert text.startswith("# ")
     pipeline = compile_query(parse(text), now_s=0)
     statement, outputs = pipeline.sql(Source("events"), fragments=False, first_fields=False)

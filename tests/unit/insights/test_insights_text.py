@@ -1,4 +1,4 @@
-"""String functions as plain Python computes them, over random text from all of Unicode."""
+"""String functions return what plain Python computes, for random text from all of Unicode."""
 
 import base64
 import hashlib
@@ -52,7 +52,7 @@ def of_hex(text):
         return None
 
 
-# function of s -> the same in Python; t is another text.
+# A function of s -> the same in Python; t is another text.
 SAME = {
     "strlen(s)": lambda s, t: len(s),
     "messageSize(s)": lambda s, t: len(s.encode()),
@@ -88,9 +88,9 @@ QUERY = (
 )
 
 
-@settings(phases=[Phase.generate])  # what fails is one of many, and named
+@settings(phases=[Phase.generate])  # no shrinking: the failing item is named
 @given(st.lists(PAIRS, min_size=20, max_size=40))
-def test_string_functions_are_those_of_python(pairs):
+def test_string_functions_agree_with_python(pairs):
     events = [event({"s": s, "t": t}, FIRST_MS + place) for place, (s, t) in enumerate(pairs)]
     for (s, t), row in zip(pairs, evaluate(QUERY, events).rows, strict=True):
         for number, (call, same) in enumerate(SAME.items()):

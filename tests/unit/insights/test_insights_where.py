@@ -22,7 +22,7 @@ FILTERED = [
 
 
 @pytest.mark.parametrize(("text", "filters", "narrowed"), FILTERED)
-def test_filters_stand_behind_the_leading_comments_and_only_plain_numbers_go_without_quotes(
+def test_filters_follow_the_leading_comments_and_only_plain_numbers_are_unquoted(
     text, filters, narrowed
 ):
     assert with_filters(text, filters) == narrowed
@@ -31,7 +31,7 @@ def test_filters_stand_behind_the_leading_comments_and_only_plain_numbers_go_wit
 @pytest.mark.parametrize(
     ("name", "value"), [("a`b", "x"), ("", "x"), ("a\nb", "x"), ("a", "x\ny"), ("a", True)]
 )
-def test_what_cannot_be_written_is_refused(name, value):
+def test_a_value_that_cannot_be_written_is_refused(name, value):
     with pytest.raises(QueryError):
         with_filters("fields a", {name: value})
 

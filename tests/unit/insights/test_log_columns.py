@@ -1,5 +1,5 @@
-"""A run's columns answer for its lines only while they hold exactly those; writing them never fails
-a run."""
+"""A run's columns answer for its lines only while they match exactly; failing to write them never
+fails a run."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def test_the_columns_give_the_rows_of_the_lines_in_their_order(lines, columns, f
     assert log_columns.stored(lines) == columns
     for query in QUERIES:
         assert evaluate(query, columns).as_service() == evaluate(query, lines).as_service() != []
-    shutil.copytree(folder.path, tmp_path / "copy")  # as cp -p, rsync -t
+    shutil.copytree(folder.path, tmp_path / "copy")  # like cp -p, rsync -t
     assert log_columns.stored(tmp_path / "copy" / lines.name) is not None
 
 
@@ -79,27 +79,25 @@ def change_within(lines, columns):
         lambda lines, columns: lines.unlink(),
     ],
 )
-def test_columns_that_are_not_exactly_the_lines_are_not_used(happen, lines, columns):
+def test_columns_that_do_not_match_the_lines_are_not_used(happen, lines, columns):
     happen(lines, columns)
     assert log_columns.stored(lines) is None
 
 
-def test_a_run_is_asked_through_its_columns_while_they_are_its_lines_and_whole(
-    folder, lines, columns
-):
+def test_a_run_is_queried_through_its_columns_while_they_match(folder, lines, columns):
     query, notes = "stats max(seq) as m", read_notes(columns)
     whole = columns.read_bytes()
     footer = whole[-8 - int.from_bytes(whole[-8:-4], "little") :]
     columns.write_bytes(b"PAR1" + b"\xff" * (len(whole) - 4 - len(footer)) + footer)
     assert log_columns.stored(lines) is not None
     assert Local.of_run(lines).ask(query).rows == [{"m": 8}]
-    export([event(100)], columns, notes)  # told apart from the lines by what they hold
+    export([event(100)], columns, notes)  # with other contents than the lines
     assert Local.of_run(lines).ask(query).rows == [{"m": 100}]
     add(folder, 10)
     assert Local.of_run(lines).ask(query).rows == [{"m": 10}]
 
 
-def test_columns_are_written_where_lines_are_new_and_of_many_lines_not_after_every_cell(
+def test_columns_are_written_for_new_lines_but_large_ones_not_after_every_cell(
     folder, lines, columns, monkeypatch
 ):
     before = columns.stat()
@@ -109,12 +107,12 @@ def test_columns_are_written_where_lines_are_new_and_of_many_lines_not_after_eve
     add(folder, 10)
     log_columns.store(folder, at_end=False)
     assert log_columns.stored(lines) is None
-    add(folder, 11, 12, 13, 14)  # half as many again
+    add(folder, 11, 12, 13, 14)  # grown by half
     log_columns.store(folder, at_end=False)
     assert highest(log_columns.stored(lines)) == 14
     add(folder, 16)
     beside = folder.path / ".log_events.parquet.part"
-    beside.write_bytes(b"PAR1 and no more")  # what a killed writer left
+    beside.write_bytes(b"PAR1 and no more")  # left by a killed writer
     log_columns.store(folder, at_end=True)
     assert highest(log_columns.stored(lines)) == 16
     assert not beside.exists()
@@ -132,18 +130,15 @@ def tear_last_line(folder, lines):
 @pytest.mark.parametrize(
     ("happen", "reason"), [(block_writing, "can't be written"), (tear_last_line, "line 11: ")]
 )
-def test_columns_that_cannot_be_written_are_one_line_and_no_failure(
+def test_a_failure_to_write_columns_is_one_line_and_not_an_error(
     happen, reason, folder, lines, capsys
 ):
     add(folder, 9)
     happen(folder, lines)
     log_columns.store(folder, at_end=True)
     output = capsys.readouterr().err
-    assert (
-        output.count("\n") == 1
-        and "log_events.parquet wasn't written" in output
-        and reason in output
-    )
+    assert output.count("\n") == 1 and reason in output
+    assert "log_events.parquet wasn't written" in output
     assert log_columns.stored(lines) is None
 
 
@@ -153,9 +148,7 @@ def test_a_run_without_lines_has_no_columns(tmp_path, capsys):
     assert (list(folder.path.iterdir()), capsys.readouterr().err) == ([], "")
 
 
-def test_a_last_line_that_is_being_written_is_left_out_and_a_bad_one_before_it_is_named(
-    folder, lines
-):
+def test_an_incomplete_last_line_is_ignored_and_a_bad_earlier_one_is_named(folder, lines):
     before = Local.of_run(lines).ask(QUERIES[2])
     tear_last_line(folder, lines)
     assert Local.of_run(lines).ask(QUERIES[2]) == before
@@ -164,7 +157,7 @@ def test_a_last_line_that_is_being_written_is_left_out_and_a_bad_one_before_it_i
         Local.of_run(lines).ask(QUERIES[2])
 
 
-def test_an_answer_that_lacks_rows_is_refused(tmp_path):
+def test_an_incomplete_answer_is_refused(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(event(seq)) + "\n" for seq in range(10_001)))
     with pytest.raises(UsageError, match="10,000 rows"):

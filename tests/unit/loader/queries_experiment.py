@@ -1,4 +1,4 @@
-"""An experiment for tests whose messages are queries that Athena carries out."""
+"""An experiment for tests whose messages are Athena queries."""
 
 from dataclasses import replace
 

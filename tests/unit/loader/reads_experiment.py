@@ -1,4 +1,4 @@
-"""An experiment for tests: two axes of the work order, and a data set of many objects."""
+"""An experiment for tests with two axes of the work order and a data set of many objects."""
 
 from experiments import EXPERIMENTS, Axis, Matrix
 from stampede.experiment import DataObject

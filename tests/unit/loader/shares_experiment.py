@@ -1,4 +1,4 @@
-"""An experiment for tests whose messages share the slices of a manifest, and whose records account
+"""An experiment for tests whose messages share a manifest's slices and whose records account
 for objects."""
 
 from experiments import EXPERIMENTS, Axis, Matrix

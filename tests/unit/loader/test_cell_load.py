@@ -1,4 +1,4 @@
-"""Messages that share a list of keys: each says its share by its place, and what is copied to is
+"""Messages that share a list of keys: each message names its share, and the destination is
 prepared before."""
 
 import json
@@ -41,7 +41,7 @@ def shares(bodies):
     return [(body["first_slice"], body["slices"]) for body in bodies]
 
 
-def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder):
+def test_a_cell_is_not_flooded_if_its_preparation_failed(aws, folder):
     def fail(body):
         end(
             aws, body, "error", error_type="DestinationNotEmpty", error_message="3 objects are left"
@@ -53,10 +53,10 @@ def test_a_cell_whose_preparation_failed_is_not_flooded(aws, folder):
         prepare(aws, folder, "a", CellLoad.of(aws, {"parallel_limit": 10}, []))
 
 
-def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
+def test_the_flood_of_an_interrupted_cell_starts_again_with_the_first_share(
     aws, folder, monkeypatch
 ):
-    """The old messages' numbers are never used again, but their shares are."""
+    """Sequence numbers are never reused, but shares are."""
     plan = make_plan(SHARES, "aws", ["parallel_limit=10"], messages_per_concurrency=1)
     [cell] = plan.cells
     folder.append(
@@ -68,12 +68,12 @@ def test_a_flood_of_a_cell_that_was_cut_off_begins_with_the_first_share_again(
     [preparing], flood = aws.floods
     assert preparing["empty_first"] == 1 and flood[0]["seq"] > preparing["seq"] > 3 + 900
     assert shares(flood) == SHARES_OF_FOUR
-    assert waits == [60 + 900], "who worked before may still copy into what is emptied"
+    assert waits == [60 + 900], "earlier workers may still copy to the emptied prefix"
 
 
 @pytest.fixture
 def by_hand(tmp_path, monkeypatch, capsys, aws):
-    """Runs `stampede flood` on the stack; gives status, stdout and stderr."""
+    """Runs `stampede flood` on the stack; returns status, stdout and stderr."""
     monkeypatch.setattr(targets, "resolve", lambda option: aws)
     monkeypatch.setattr("loader.dataset.stored_objects", lambda target: [DataObject("k", 5)])
     monkeypatch.setattr("loader.manifest.check_manifest", lambda target: None)
@@ -86,7 +86,7 @@ def by_hand(tmp_path, monkeypatch, capsys, aws):
     return run
 
 
-def test_a_flood_by_hand_shows_and_prepares_first_and_sends_nothing_beside_messages_at_work(
+def test_a_manual_flood_prepares_the_destination_and_refuses_while_messages_are_in_flight(
     by_hand, aws, folder
 ):
     status, out, err = by_hand("--dry-run")
@@ -114,7 +114,7 @@ def test_a_flood_by_hand_shows_and_prepares_first_and_sends_nothing_beside_messa
         (None, "takes 4 messages"),
     ],
 )
-def test_a_flood_by_hand_that_could_not_be_accounted_for_is_refused(
+def test_a_manual_flood_that_could_not_be_accounted_for_is_refused(
     by_hand, aws, folder, described, words
 ):
     if described:

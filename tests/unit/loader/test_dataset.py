@@ -1,5 +1,5 @@
-"""Objects and manifest are put once and completed after an interruption, buckets are emptied,
-whatever S3 does to each of the steps."""
+"""Objects and manifest are uploaded once and completed after an interruption, and buckets are
+emptied, whatever S3 does at each step."""
 
 import random
 import time
@@ -20,8 +20,8 @@ from tests.unit.loader.shares_experiment import PLAN, SHARES
 
 
 @pytest.fixture(autouse=True)
-def small_parts_and_no_naps(monkeypatch):
-    """The smallest parts, and no seconds between botocore's attempts."""
+def small_parts_and_no_pauses(monkeypatch):
+    """The smallest parts, and no pauses between botocore's attempts."""
     monkeypatch.setitem(EXPERIMENTS, "shares", SHARES)
     monkeypatch.setattr(objects, "PART_BYTES", 5 * MEBIBYTE)
     monkeypatch.setattr(
@@ -42,16 +42,13 @@ def refusing(**refuse):
 @pytest.mark.parametrize(
     ("outputs", "kind"), [({}, "COMPOSITE"), ({"experiment": "shares"}, "FULL_OBJECT")]
 )
-def test_every_part_goes_with_its_checksum_which_is_of_the_whole_where_a_copy_is_compared_with_it(
+def test_every_part_has_a_checksum_and_the_object_a_full_one_if_copies_are_compared_with_it(
     outputs, kind
 ):
     s3 = FakeS3()
     assert put(s3, **outputs) == 1
-    [created] = [
-        request.headers
-        for request in s3.requests
-        if "uploads" in request.query and request.method == "POST"
-    ]
+    uploads = [request for request in s3.requests if "uploads" in request.query]
+    [created] = [request.headers for request in uploads if request.method == "POST"]
     assert (created["x-amz-checksum-algorithm"], created["x-amz-checksum-type"]) == ("CRC32", kind)
     parts = [objects.part(1, index, 12 * MEBIBYTE) for index in range(3)]
     assert s3.objects["k"] == b"".join(parts)
@@ -65,15 +62,13 @@ COPIES = [
 ]
 
 
-def test_what_is_there_is_left_alone_and_copies_are_made_after_their_original():
+def test_existing_objects_are_kept_and_copies_follow_their_original():
     s3 = FakeS3()
     assert [put(s3, *some) for some in (SMALL[:5], SMALL, COPIES, COPIES)] == [5, 15, 10, 0]
     assert [s3.count(name) for name in ("PutObject", "CopyObject")] == [21, 9]
     assert {s3.objects[small.key] for small in SMALL} == {objects.part(1, 0, 1000)}
-    assert (s3.objects["source/8.mp4"], s3.metadata["source/8.mp4"]) == (
-        s3.objects["master"],
-        s3.metadata["master"],
-    )
+    for stored in (s3.objects, s3.metadata):
+        assert stored["source/8.mp4"] == stored["master"]
     s3.metadata["source/7.mp4"] = {f"x-amz-meta-{METADATA_KEY}": "of another seed"}
     s3.objects["source/8.mp4"] = s3.objects["source/8.mp4"][1:]
     assert (put(s3, *COPIES), put(s3, *COPIES)) == (2, 0)
@@ -92,7 +87,7 @@ def test_what_is_there_is_left_alone_and_copies_are_made_after_their_original():
         ),
     ],
 )
-def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s3, words, to_put):
+def test_a_refusal_of_s3_is_an_error_that_names_the_object_and_leaves_no_parts(s3, words, to_put):
     with pytest.raises(RunError, match=words):
         put(s3, *to_put)
     assert not s3.objects and not s3.uploads
@@ -105,18 +100,18 @@ def test_what_s3_refuses_is_an_error_that_names_the_object_and_leaves_no_parts(s
         FakeS3(faults=Faults(lose_completion=True)),
     ],
 )
-def test_a_completion_that_fails_once_or_whose_answer_is_lost_is_made_again(s3):
+def test_a_completion_is_repeated_if_it_fails_once_or_its_answer_is_lost(s3):
     assert put(s3) and s3.count("CompleteMultipartUpload") == 2
 
 
-def test_leftovers_on_every_page_are_aborted_and_one_that_is_already_gone_is_no_error():
+def test_unfinished_uploads_on_every_page_are_aborted_even_if_one_is_already_gone():
     s3 = refusing(AbortMultipartUpload=[(404, "NoSuchUpload")])
     s3.uploads = {name: Upload("k") for name in "abc"} | {"other": Upload("k.other")}
     assert put(s3)
     assert [upload.key for upload in s3.uploads.values()] == ["k", "k.other"]
 
 
-# The manifest, at an S3 that lists two keys a page.
+# The manifest, on an S3 that lists two keys per page.
 
 COMPLETE = f"{PLAN.manifest}complete.json"
 
@@ -156,7 +151,7 @@ def interrupt(s3, stack):
         ),
     ],
 )
-def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack, damage, lacking):
+def test_an_incomplete_manifest_is_refused_and_then_completed(s3, stack, damage, lacking):
     assert put_manifest(stack, dry_run=True) == put_manifest(stack) == 6
     whole = dict(s3.objects)
     damage(s3, stack)
@@ -165,7 +160,7 @@ def test_a_manifest_that_is_not_whole_is_none_and_what_it_lacks_is_put(s3, stack
     assert (put_manifest(stack), s3.objects) == (lacking, whole)
 
 
-def test_a_stream_of_items_is_taken_a_few_at_a_time():
+def test_a_stream_of_items_is_read_a_few_at_a_time():
     taken = []
     results = in_flight(
         lambda number: number, (taken.append(number) or number for number in range(1000)), 2
@@ -178,8 +173,8 @@ def test_a_stream_of_items_is_taken_a_few_at_a_time():
 
 
 class DirectoryBucket(FakeS3):
-    """Lists its keys in no order and in small pages, and while keys go a listing passes over some;
-    `refused` are keys that it doesn't delete, `busy` those that it doesn't the first time."""
+    """Lists its keys unordered and in small pages, and skips some while keys are deleted; `refused`
+    keys are never deleted, `busy` ones not the first time."""
 
     def __init__(self, keys=(), refused=(), busy=(), **refuse):
         super().__init__(
@@ -205,7 +200,7 @@ def emptied(s3, **options):
         return empty(Target("local", {"region": "us-east-1"}, s3.url), "bucket", **options)
 
 
-def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too_busy():
+def test_a_bucket_is_emptied_of_objects_and_unfinished_uploads_even_if_s3_was_busy():
     keys = {f"data/{number}" for number in range(50)}
     s3 = DirectoryBucket(
         keys, busy=["data/1", "data/7"], AbortMultipartUpload=[(404, "NoSuchUpload")]
@@ -223,6 +218,6 @@ def test_nothing_is_left_of_objects_and_unfinished_uploads_also_where_s3_was_too
         (DirectoryBucket({"a"}, ListObjectsV2=[(403, "AccessDenied")]), "s3://bucket.*Injected"),
     ],
 )
-def test_what_s3_does_not_delete_is_said_with_the_bucket(s3, words):
+def test_a_key_that_s3_does_not_delete_is_reported_with_its_bucket(s3, words):
     with pytest.raises(RunError, match=words):
         emptied(s3)

@@ -1,6 +1,6 @@
-"""The drain waits for what is on its way, however late it comes, stores each event once, and names
-what is left. It ends early where only a redelivery could bring a record, and accounts for such
-messages as unanswered."""
+"""The drain waits for late messages and lines, stores each event once, and names the missing
+ones. It ends early if only a redelivery could bring a record, and accounts for such messages
+as unanswered."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,9 +17,9 @@ HIDDEN_S = 5400
 LONG = {"timeout_s": 900, "visibility_timeout_s": HIDDEN_S}
 LOST = (0, 5 * HIDDEN_S)
 HOSTS = {"function_name": None}
-# The function's timeout, and what counts and lines may be late.
+# The function's timeout, plus the delays of counts and lines.
 ENDS_S = 900 + 90 + 600
-FOR_EVER = (0, 1e9)
+FOREVER = (0, 1e9)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def seqs(folder, name="records.jsonl"):
 
 
 def fates(drained):
-    """How many messages became what."""
+    """The number of messages with each fate."""
     [account] = drained.accounts
     names = ("succeeded", "failed", "dead_lettered", "unanswered", "unaccounted")
     return Counter({name: getattr(account, name) for name in names})
@@ -47,13 +47,13 @@ def fates(drained):
 
 @dataclass
 class Case:
-    """Two messages are sent at `sent_s`, of which 0 leaves a record in the first second; `fates`
-    are those of both, and `ends_s` between which seconds the drain ends. `lines` are more records,
-    as (seq, at_s[, seen_at_s]), and `errors` such of failures; when a message is `hidden` or
-    `visible`, and when 1 is a dead letter."""
+    """Two messages are sent at `sent_s`; message 0 leaves a record in the first second. `fates` are
+    those of both; the drain ends within `ends_s`. `lines` are further records, as (seq, at_s[,
+    seen_at_s]), `errors` records of failures; `hidden` and `visible` are the times of messages in
+    these states, and `dead_s` when message 1 becomes a dead letter."""
 
     fates: str
-    ends_s: tuple[float, float] = FOR_EVER
+    ends_s: tuple[float, float] = FOREVER
     lines: Sequence[tuple[float, ...]] = ()
     errors: Sequence[tuple[float, ...]] = ()
     hidden: Sequence[tuple[float, float]] = ()
@@ -70,7 +70,7 @@ NEWER = [(7 + number, at_s) for number, at_s in enumerate(range(5, 300, 20))]
 BUSY = [(begin_s, begin_s + 400) for begin_s in range(0, 4000, 800)]
 CASES = {
     "records come later": Case(BOTH, (8, 20), lines=[(1, 5)], hidden=[(0, 8)]),
-    "a host puts a line twice": Case(BOTH, lines=[(0, 1), (0, 1, 90), (1, 100)]),
+    "a host writes a line twice": Case(BOTH, lines=[(0, 1), (0, 1, 90), (1, 100)]),
     "SQS makes a dead letter": Case(
         "succeeded dead_lettered",
         (1830, 1860),
@@ -80,30 +80,30 @@ CASES = {
     ),
     "a line comes 9 minutes late, behind newer ones": Case(BOTH, lines=[(1, 2, 550), *NEWER]),
     "a line never comes": Case("succeeded unaccounted", (600, 620)),
-    "the deadline that was given": Case(
+    "the deadline passes": Case(
         "succeeded failed",
         (60, 70),
         errors=[(1, 1)],
-        hidden=[FOR_EVER],
+        hidden=[FOREVER],
         options={"deadline_s": 60},
         left="lasted 60 s",
     ),
-    "no progress": Case("succeeded unaccounted", (2760, 2800), visible=[FOR_EVER], left="2760 s"),
+    "no progress": Case("succeeded unaccounted", (2760, 2800), visible=[FOREVER], left="2760 s"),
     "hosts never come up": Case(
-        "succeeded unaccounted", (1560, 1600), visible=[FOR_EVER], outputs=HOSTS, left="1560 s"
+        "succeeded unaccounted", (1560, 1600), visible=[FOREVER], outputs=HOSTS, left="1560 s"
     ),
     "a host holds a message for hours": Case(
         BOTH, lines=[(1, 19_999)], hidden=[(0, 20_000)], outputs=HOSTS
     ),
     "a crash": Case("succeeded unanswered", (ENDS_S, ENDS_S + 30), hidden=[LOST], outputs=LONG),
-    "who waits for the redelivery": Case(
+    "waiting for the redelivery": Case(
         BOTH,
         lines=[(1, HIDDEN_S + 10)],
         hidden=[(0, HIDDEN_S + 20)],
         outputs=LONG,
         options={"waits_for_redelivery": True},
     ),
-    "a redelivery that nobody saw begin": Case(
+    "a redelivery that started unseen": Case(
         BOTH, lines=[(1, 1799)], hidden=[(0, 1800)], outputs=LONG, sent_s=1000 - HIDDEN_S
     ),
     "a late line before the end of a crash": Case(
@@ -117,17 +117,17 @@ CASES = {
     "a message waits for the only function": Case(
         BOTH, lines=[(1, 1699)], hidden=[(0, 1700), LOST], outputs=LONG | {"concurrency_value": 1}
     ),
-    "one in the queue beside one that is lost": Case(
+    "one message waits and another is lost": Case(
         BOTH, lines=[(1, ENDS_S + 899)], hidden=[LOST], visible=[(0, ENDS_S + 900)], outputs=LONG
     ),
-    "another run is at work": Case(
+    "another run is active": Case(
         "succeeded unanswered", (3600 + ENDS_S, 1e9), hidden=[LOST, *BUSY], outputs=LONG
     ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_it_ends_when_nothing_more_can_come_and_not_before(name, aws, folder, wait):
+def test_the_drain_ends_exactly_when_nothing_more_can_come(name, aws, folder, wait):
     case = CASES[name]
     aws.outputs.update(case.outputs)
     send(folder, 0, 1, at_s=case.sent_s)
@@ -147,21 +147,18 @@ def test_it_ends_when_nothing_more_can_come_and_not_before(name, aws, folder, wa
     assert case.ends_s[0] <= aws.now_s <= case.ends_s[1]
     assert case.left in drained.left and bool(case.left) == bool(drained.left)
     assert bool(drained.ended_early) == (LOST in case.hidden)
-    assert len(seqs(folder)) == case.fates.count("succeeded") + len(case.errors), (
-        "each is stored once"
-    )
+    stored = case.fates.count("succeeded") + len(case.errors)
+    assert len(seqs(folder)) == stored, "each is stored once"
     lines = [tuple(row.values()) for row in folder.rows("log_events.jsonl")]
     assert len(lines) == len(set(lines)), "what the saved queries count"
 
 
-def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_columns(
-    aws, folder, wait
-):
+def test_the_drain_waits_only_for_the_given_cell_and_stores_its_lines_as_columns(aws, folder, wait):
     send(folder, 0, cell="b")
     send(folder, 0)
     aws.log(record(0), at_s=1)
     columns = folder.path / "log_events.parquet"
-    for is_quiet in (True, False):  # as a warm-up is
+    for is_quiet in (True, False):  # as for a warm-up
         accounts = wait(cells=["a"], quiet=is_quiet).accounts
         assert columns.exists() != is_quiet
     assert [(row.cell, row.unaccounted) for row in accounts] == [("b", 1), ("a", 0)]
@@ -169,7 +166,7 @@ def test_only_the_cell_that_is_asked_for_is_waited_for_and_its_lines_become_colu
     assert folder.read_json("accounting.json") == [account.as_dict() for account in accounts]
 
 
-def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, folder, wait):
+def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_missed(aws, folder, wait):
     send(folder, 0, 1, 2)
     aws.log(record(0), at_s=1, seen_at_s=3000)
     aws.log(record(1), at_s=200)
@@ -186,10 +183,10 @@ def test_a_second_drain_an_hour_later_finds_a_line_that_the_first_gave_up(aws, f
     ("operation", "code", "pages"),
     [("GetQueueAttributes", "no answer", 0), ("FilterLogEvents", "ThrottlingException", 1)],
 )
-def test_a_poll_that_fails_is_asked_again_and_loses_no_line(
+def test_a_failed_poll_is_repeated_and_loses_no_line(
     aws, folder, wait, capsys, operation, code, pages
 ):
-    """At once, or at its second page."""
+    """It fails at its first or second page."""
     send(folder, *range(8))
     for seq in range(8):
         aws.log(record(seq), at_s=0)
@@ -203,17 +200,15 @@ def test_a_poll_that_fails_is_asked_again_and_loses_no_line(
     ("code", "ends_s"),
     [("ExpiredToken", 0), ("AWS.SimpleQueueService.NonExistentQueue", 0), ("no answer", 2760)],
 )
-def test_an_error_that_no_waiting_mends_ends_it(aws, folder, wait, code, ends_s):
+def test_a_permanent_error_ends_the_drain(aws, folder, wait, code, ends_s):
     send(folder, 0)
-    aws.fail("GetQueueAttributes", code, between_s=FOR_EVER)
+    aws.fail("GetQueueAttributes", code, between_s=FOREVER)
     with pytest.raises(RunError):
         wait()
     assert ends_s <= aws.now_s <= ends_s + 10
 
 
-def test_each_dead_letter_is_read_once_however_often_the_drain_looks_and_shown_again(
-    aws, folder, wait
-):
+def test_each_dead_letter_is_read_once_per_drain_and_made_visible_again(aws, folder, wait):
     send(folder, *range(40))
     for seq in range(40):
         aws.bury(20 * seq, run_id="r" if seq % 2 else "another", cell="a", seq=seq)
@@ -226,7 +221,7 @@ def test_each_dead_letter_is_read_once_however_often_the_drain_looks_and_shown_a
         assert aws.count("ReceiveMessage") <= 60 and aws.received == {}
 
 
-def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flight(
+def test_no_more_messages_are_unanswered_than_are_in_flight_and_they_are_stored_once(
     aws, folder, wait
 ):
     aws.outputs.update(LONG)
@@ -253,21 +248,21 @@ def test_what_is_unanswered_is_said_and_stored_and_no_more_of_it_than_is_in_flig
         (5, 10, 1, 1, False),
     ],
 )
-def test_a_cell_whose_first_messages_all_fail_ends_and_no_other_one(
+def test_only_a_cell_whose_first_messages_all_fail_ends_early(
     aws, folder, wait, concurrency, failed, times, succeeded, is_failing
 ):
-    """Of 30 messages the first fail so often; the others haven't run yet."""
+    """Of 30 messages, the first `failed` fail `times` times each; the others haven't run yet."""
     aws.outputs["concurrency_value"] = concurrency
     send(folder, *range(30))
     for delivery in range(failed * times):
         aws.log(record(delivery % failed, "error", error_type="HandlerMissing"), at_s=delivery)
     for seq in range(20, 20 + succeeded):
         aws.log(record(seq), at_s=0)
-    aws.show(*FOR_EVER)
+    aws.show(*FOREVER)
     drained = wait(deadline_s=100)
     assert [drained.failing == "a", not drained.left] == [is_failing] * 2
     if is_failing:
         assert fates(drained) == Counter(failed=failed, unanswered=30 - failed)
-        assert 60 <= aws.now_s < 70, "a permission may still spread before"
+        assert 60 <= aws.now_s < 70, "until then a permission may still spread"
         with pytest.raises(RunError, match=f"in 1 cell: a: {failed * times} of .*: HandlerMissing"):
             drained.check()

@@ -1,18 +1,11 @@
-"""What a run shows of the assumptions about AWS: each check can hold, be contradicted and have no
-occasion, and nothing that a user named gets into the file."""
+"""How a run checks the assumptions about AWS: each check may hold, be contradicted or have no
+occasion, and the file contains no user-defined name."""
 
 import pytest
 
 from loader import evidence
 from stampede.cell import FORMAT, Cell
-from stampede.runs.evidence import (
-    ASSUMPTIONS,
-    CONTRADICTED,
-    FILE,
-    HELD,
-    NOT_MET,
-    rows,
-)
+from stampede.runs.evidence import ASSUMPTIONS, CONTRADICTED, FILE, HELD, NOT_MET, rows
 from tests.evidence import BOOK
 from tests.fakes.simulated_aws import EPOCH_MS
 
@@ -38,7 +31,7 @@ def described(aws, folder):
 
 @pytest.fixture
 def checked(aws, folder):
-    """The outcome of every check of a run with these records, by its id."""
+    """Returns the outcome of every check, by id, for a run with these records."""
 
     def check(records=(), latest_ms=-1):
         folder.append("records.jsonl", records)
@@ -63,13 +56,13 @@ def tried(seq, attempt, from_s, to_s, status="ok", n=5, **more):
     }
 
 
-def test_every_check_is_a_row_of_the_book_and_every_row_that_says_so_has_a_check(checked):
+def test_the_book_and_the_code_have_the_same_checks(checked):
     assert {row["checked"] for row in BOOK["assumption"] if "checked" in row} == ASSUMPTIONS.keys()
     assert checked() == dict.fromkeys(ASSUMPTIONS, NOT_MET)
 
 
 def ramp(peak):
-    """`peak` operations at once after half a minute, of an N beyond the ramp's first minute."""
+    """`peak` concurrent operations after half a minute, for an N beyond the ramp's first minute."""
     return [tried(seq, 1, 30 * bool(seq), 100, n=400) for seq in range(peak)]
 
 
@@ -81,9 +74,9 @@ def refused(error_type, message):
 
 SOON = [tried(0, 1, 1, 2, "error"), tried(0, 2, 5, 6)]
 LATE = [tried(1, 1, 1, 2, "error"), tried(1, 2, 400, 401)]
-# By check, what holds and what contradicts.
+# For each check, records that hold and records that contradict.
 OCCASIONS = {
-    "redelivery": (SOON + LATE, LATE),  # one waits long for its turn where others come back soon
+    "redelivery": (SOON + LATE, LATE),  # one waits long for its turn while others return soon
     "trigger-ramp": (ramp(300), ramp(100)),
     "codes": (refused("SlowDown", "503 SlowDown"), refused("S3Error", "418 Teapot")),
     "logs-late": (600_000, 600_100),
@@ -92,7 +85,7 @@ OCCASIONS = {
 
 @pytest.mark.parametrize("check", OCCASIONS)
 @pytest.mark.parametrize(("outcome", "which"), [(HELD, 0), (CONTRADICTED, 1)])
-def test_a_run_holds_or_contradicts(check, outcome, which, checked):
+def test_a_run_confirms_or_contradicts(check, outcome, which, checked):
     name = "latest_ms" if check == "logs-late" else "records"
     assert checked(**{name: OCCASIONS[check][which]})[check] == outcome
 
@@ -104,9 +97,7 @@ def test_a_batch_is_one_invocation_of_the_ramp(checked):
     assert checked(batches)["trigger-ramp"] == CONTRADICTED
 
 
-def test_with_provisioned_pollers_no_ramp_is_judged_and_of_athenas_queries_no_delivery(
-    checked, folder
-):
+def test_provisioned_pollers_have_no_ramp_and_athena_queries_no_delivery_to_judge(checked, folder):
     cells = [Cell("b", {"provisioned_pollers": {"minimum": 2, "maximum": 10}}, ()).as_json()]
     folder.write_json("run.json", {"format": FORMAT, "cells": cells})
     assert checked(ramp(100))["trigger-ramp"] == NOT_MET
@@ -116,7 +107,7 @@ def test_with_provisioned_pollers_no_ramp_is_judged_and_of_athenas_queries_no_de
     assert checked(SOON)["redelivery"] == NOT_MET
 
 
-def test_no_account_no_name_and_no_key_gets_into_the_file(checked, folder):
+def test_the_file_contains_no_account_name_or_key(checked, folder):
     own = {"experiment_tag": "jane.doe", "method": "acme-payroll", "sandbox_id": SECRET}
     planted = refused("AccessDenied", f"403 AccessDenied: {NAMES}") + refused(
         "AcmePayroll", f"403 {SECRET}"
@@ -124,6 +115,4 @@ def test_no_account_no_name_and_no_key_gets_into_the_file(checked, folder):
     checked([row | own for row in planted])
     written = (folder.path / FILE).read_text()
     assert [name for name in NAMES if name.lower() in written.lower()] == []
-    assert '"AccessDenied 403 AccessDenied": 1' in written and '"other' in written, (
-        "what is worth sending does"
-    )
+    assert '"AccessDenied 403 AccessDenied": 1' in written and '"other' in written

@@ -1,5 +1,5 @@
-"""Queries that stampede has Athena carry out: each leaves what a message leaves, however it ends,
-and none runs on."""
+"""Queries that stampede runs on Athena: each leaves what a message leaves, however it ends, and
+none keeps running."""
 
 import json
 
@@ -24,7 +24,7 @@ from tests.unit.loader.queries_experiment import QUERIES, QUERY
 STACK = OUTPUTS | {"experiment": "queries", "operation": "count", "memory_size": 512}
 STACK |= {"concurrency_value": 1, "experiment_tag": "a tag", "queue_name": "q"}
 ORDER = {"parallel_limit": 1, "object_count": 7}
-# What comes of a query of 3 s and 700 bytes that Athena tells of.
+# The record of a query of 3 s and 700 bytes.
 TOLD = {"elapsed_seconds": 3.0, "set_seconds": 3.0, "bytes": 700, "scanned_bytes": 700}
 TOLD |= {"queue_seconds": 0.12, "planning_seconds": 0.08, "engine_seconds": 2.7}
 TOLD |= {"service_seconds": 0.1, "objects": 7, "objects_per_s": 2.333, "request_id": "r1"}
@@ -52,8 +52,8 @@ def carried_out(aws, folder):
 
 @pytest.fixture
 def drained(aws, folder):
-    """Whether each message succeeded, and the records, once everything has come to rest; no drain
-    waits for it."""
+    """Returns whether each message succeeded, and the records; checks that the drain has nothing to
+    wait for."""
 
     def drain_it():
         ended_s, done = aws.now_s, drain(aws, folder)
@@ -66,7 +66,7 @@ def drained(aws, folder):
     return drain_it
 
 
-def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carried_out, drained):
+def test_a_query_leaves_an_ordinary_record_with_athenas_times(aws, carried_out, drained):
     assert carried_out(2).sent == 2
     succeeded, (first, second) = drained()
     assert succeeded == [True, True] and first.items() >= (TOLD | ORDER).items()
@@ -79,7 +79,7 @@ def test_a_query_leaves_a_record_like_any_other_with_athenas_own_times(aws, carr
     assert first["sandbox_id"] == second["sandbox_id"]
 
 
-def test_a_record_that_the_log_group_does_not_take_ends_the_run_with_the_reason(
+def test_a_record_that_the_log_group_rejects_ends_the_run_with_the_reason(
     aws, carried_out, monkeypatch
 ):
     rejection = ANSWERS["ev-87"]["answer"]["fields"]  # recorded: a 200 that rejects the event
@@ -103,7 +103,7 @@ def ending(**how):
     return lambda aws: vars(aws).update(how)
 
 
-# What happens, our word for it, and what of it is said.
+# The fault, its error_type, and a word of its message.
 ENDS = [
     (refusing("StartQueryExecution", "InvalidRequestException"), "QueryFailed", "AWS's words"),
     (refusing("GetQueryExecution", "AccessDeniedException"), "AccessDenied", "AWS's words"),
@@ -123,23 +123,20 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("happen", "error_type", "words"), ENDS)
-def test_a_failed_query_is_a_failed_message_with_its_record_and_none_runs_on(
+def test_a_failed_query_is_a_failed_message_with_a_record_and_does_not_keep_running(
     happen, error_type, words, aws, carried_out, drained, capsys
 ):
     happen(aws)
     carried_out()
     assert "couldn't be cancelled" not in capsys.readouterr().err
     succeeded, [record] = drained()
-    assert (succeeded, record["error_type"], words in record["error_message"]) == (
-        [False],
-        error_type,
-        True,
-    )
+    assert (succeeded, record["error_type"]) == ([False], error_type)
+    assert words in record["error_message"]
     assert "elapsed_seconds" not in record and record["set_seconds"] is None
     assert list(record)[-2:] == ["error_type", "error_message"]
 
 
-def test_athena_may_be_silent_for_a_while(aws, carried_out, drained):
+def test_athena_may_fail_to_answer_for_a_while(aws, carried_out, drained):
     for code in ("TooManyRequestsException", "no answer"):
         aws.fail("GetQueryExecution", code, between_s=(aws.now_s, aws.now_s + 20))
         carried_out()
@@ -149,7 +146,7 @@ def test_athena_may_be_silent_for_a_while(aws, carried_out, drained):
 @pytest.mark.parametrize(
     ("operation", "call"), [("start_query_execution", 1), ("get_query_execution", 3)]
 )
-def test_ctrl_c_cancels_the_query_under_way_also_before_its_id_is_told_and_records_it(
+def test_ctrl_c_cancels_and_records_the_running_query_even_before_its_id_is_known(
     operation, call, aws, carried_out, drained, monkeypatch
 ):
     answer, calls = getattr(aws, operation), []
@@ -164,19 +161,14 @@ def test_ctrl_c_cancels_the_query_under_way_also_before_its_id_is_told_and_recor
     with pytest.raises(KeyboardInterrupt):
         carried_out(5)
     _, [record] = drained()
-    assert (record["error_type"], record["execution_id"], aws.state_of("q0")) == (
-        "QueryCancelled",
-        "q0",
-        "CANCELLED",
-    )
+    assert (record["error_type"], record["execution_id"]) == ("QueryCancelled", "q0")
+    assert aws.state_of("q0") == "CANCELLED"
 
 
 def killed(aws, folder, cell, state):
-    """What a run leaves that was killed while its first query was under way."""
-    query_id = aws.start_query_execution(ClientRequestToken=token_of("r", cell, 0))[
-        "QueryExecutionId"
-    ]
-    told = query_id if state == "begun" else ""
+    """What a run leaves if it is killed during its first query."""
+    started = aws.start_query_execution(ClientRequestToken=token_of("r", cell, 0))
+    told = started["QueryExecutionId"] if state == "begun" else ""
     folder.append(
         "executions.jsonl", [{"cell": cell, "seq": 0, "state": state, "execution_id": told}]
     )
@@ -187,19 +179,17 @@ def killed(aws, folder, cell, state):
         )
 
 
-def test_a_query_of_a_killed_run_that_cannot_be_cancelled_is_said(aws, folder, capsys):
+def test_a_query_of_a_killed_run_that_cannot_be_cancelled_is_reported(aws, folder, capsys):
     killed(aws, folder, "a", "begun")
     stop_left_running(aws, folder, "b", QUERY)
-    assert aws.running == ["q0"], "it is of another cell"
+    assert aws.running == ["q0"], "it belongs to another cell"
     aws.fail("StopQueryExecution", "AccessDeniedException", between_s=(0, 1e9))
     stop_left_running(aws, folder, "a", QUERY)
     assert "query q0 couldn't be cancelled" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("state", ["beginning", "begun"])
-def test_a_killed_sweep_that_is_resumed_cancels_the_query_and_runs_the_cell_again(
-    state, aws, folder, monkeypatch
-):
+def test_a_resumed_sweep_cancels_the_query_and_runs_the_cell_again(state, aws, folder, monkeypatch):
     settings = ["parallel_limit=1", "concurrency_value=1"]
     plan = make_plan(QUERIES, "aws", settings, messages_per_concurrency=10)
     killed(aws, folder, plan.cells[0].name, state)

@@ -1,5 +1,5 @@
-"""No event is fetched twice, none is missed, and what a user's function prints like a record ends
-no drain."""
+"""No event is fetched twice, none is missed, and a user's output that resembles a record doesn't
+break a drain."""
 
 import json
 
@@ -14,8 +14,8 @@ OWN = {"concurrency_limit": 1, "run_id": "r", "cell": "c", "seq": 0, "status": "
 
 @pytest.fixture
 def logs(aws):
-    """CloudWatch Logs with an event for each letter, a millisecond after the other, in pages of 3;
-    `changed(request, answer)` gives what is answered instead."""
+    """CloudWatch Logs with one event per letter, a millisecond apart, in pages of 3;
+    `changed(request, answer)` replaces the answer."""
 
     def with_letters(letters, changed=lambda request, answer: answer):
         for at, letter in enumerate(letters):
@@ -32,7 +32,7 @@ def texts(events):
     return "".join(event["message"] for page in events.fetch() for event in page)
 
 
-def test_a_fetch_finds_what_came_late_in_the_time_in_which_events_do_and_no_event_twice(logs):
+def test_a_fetch_finds_events_that_arrive_within_the_overlap_and_none_twice(logs):
     aws = logs("a")
     events = LogEvents(aws, "group", 0, overlap_ms=10_000)
     assert texts(events) == "a"
@@ -41,7 +41,7 @@ def test_a_fetch_finds_what_came_late_in_the_time_in_which_events_do_and_no_even
     assert (texts(events), texts(events)) == ("b", "")
 
 
-def test_a_token_that_is_repeated_on_empty_pages_is_followed_and_one_that_is_for_ever_is_left(logs):
+def test_a_repeated_token_on_empty_pages_is_followed_but_not_forever(logs):
     def repeated(request, answer):
         if "nextToken" in request and times:
             times.pop()
@@ -54,16 +54,14 @@ def test_a_token_that_is_repeated_on_empty_pages_is_followed_and_one_that_is_for
     times, events = [0] * 100, LogEvents(aws, "group", 0)
     assert texts(events) == "abc"
     times.clear()
-    assert texts(events) == "defg", "the next fetch goes on there"
+    assert texts(events) == "defg", "the next fetch continues there"
 
 
-def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_rest(
-    logs, monkeypatch
-):
+def test_the_rest_is_fetched_after_a_full_page_without_a_token(logs, monkeypatch):
     monkeypatch.setattr(log_events, "MOST_EVENTS_IN_A_PAGE", 3)
     aws = logs("abcdefgh", lambda request, answer: {"events": answer["events"]})
     assert texts(LogEvents(aws, "group", 0)) == "abcdefgh"
-    for letter in "wxyz":  # all in one millisecond: no way on, and an end
+    for letter in "wxyz":  # all in one millisecond: no way to continue, so it ends
         aws.log(letter, at_s=0.5)
     assert texts(LogEvents(aws, "group", EPOCH_MS + 500)) == "wxy"
 
@@ -72,12 +70,7 @@ def test_a_service_that_ends_at_a_full_page_without_a_token_is_asked_for_the_res
     "changed",
     [{"cell": {}}, {"seq": "1"}, {"seq": 0.5}, {"status": []}, {"run_id": None, "seq": None}],
 )
-def test_a_line_that_could_not_be_stored_as_a_record_is_none(changed):
-    lines = [
-        json.dumps(OWN | changed),
-        json.dumps(OWN),
-        json.dumps(OWN)[:-1],
-        "[" * 9,
-        '{"concurrency_limit"}',
-    ]
+def test_a_line_that_could_not_be_stored_as_a_record_is_ignored(changed):
+    good = json.dumps(OWN)
+    lines = [json.dumps(OWN | changed), good, good[:-1], "[" * 9, '{"concurrency_limit"}']
     assert list(records({"message": line} for line in lines)) == [OWN]

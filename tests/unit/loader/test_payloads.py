@@ -1,5 +1,5 @@
-"""The user's own message bodies: what --payload takes, what each message gets, and where what
-Stampede says goes."""
+"""User-defined message bodies: what --payload accepts, what each message gets, and where Stampede's
+own fields go."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ def weighted(*weights):
     )
 
 
-def test_one_json_value_is_sent_byte_for_byte_and_a_list_is_one_unless_its_elements_have_weights(
+def test_a_json_value_is_sent_unchanged_and_a_list_is_one_unless_its_elements_have_weights(
     tmp_path,
 ):
     for text in ('{ "a" : 1.0 }\n', "[1, 2]", "null", "[]", '[{"payload": 1}]', '"é"'):
@@ -41,7 +41,7 @@ def test_one_json_value_is_sent_byte_for_byte_and_a_list_is_one_unless_its_eleme
         (None, "No such file"),
     ],
 )
-def test_another_file_is_refused_in_one_line_with_its_name(tmp_path, text, words):
+def test_an_invalid_file_is_refused_in_one_line_with_its_name(tmp_path, text, words):
     path = tmp_path / "payload.json"
     if text:
         path.write_text(text)
@@ -53,11 +53,11 @@ def test_another_file_is_refused_in_one_line_with_its_name(tmp_path, text, words
 @pytest.mark.parametrize(
     ("weights", "count"), [((5, 15, 30), 100), ((1, 1), 7), ((0.1, 0.2, 0.7), 33), ((9, 1), 10)]
 )
-def test_the_weights_are_kept_in_every_round_and_the_order_is_shuffled(weights, count):
+def test_every_round_follows_the_weights_in_a_shuffled_order(weights, count):
     payloads, sent, orders = weighted(*weights), Counter(), set()
     for first in range(0, 3 * count, count):
         numbers = payloads.draw(first, count)
-        assert numbers == payloads.draw(first, count), "always in the same way"
+        assert numbers == payloads.draw(first, count), "the order is reproducible"
         orders.add(tuple(numbers))
         sent.update(numbers)
         for number, weight in enumerate(weights):
@@ -66,8 +66,9 @@ def test_the_weights_are_kept_in_every_round_and_the_order_is_shuffled(weights, 
 
 
 @pytest.mark.parametrize("is_batched", [False, True])
-def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewhere(is_batched):
-    """And which payload it is, but for a batch, whose time is none of one payload's."""
+def test_a_message_is_the_payload_and_its_attribute_holds_the_order(is_batched):
+    """The attribute also names the payload, except in a batch, whose time belongs to no
+    single payload."""
     payloads = weighted(1, 1)
     made = payload_messages(payloads, "r", "a", 4, {"warm_up": 0}, 10, is_batched=is_batched)
     body = request_body("https://queue", {str(order.seq): order for order in made})
@@ -83,16 +84,14 @@ def test_a_message_is_the_payload_and_its_attribute_says_what_a_body_says_elsewh
 
 
 @pytest.mark.parametrize(("text", "most"), [("{}", 5001), (json.dumps("x" * 10_000), 558)])
-def test_batches_of_which_no_event_holds_all_messages_are_refused_with_the_largest_that_it_holds(
-    text, most
-):
+def test_batches_too_large_for_one_event_are_refused_with_the_largest_possible_size(text, most):
     payloads = Payloads(text, [text], [1.0])
     payloads.refuse_batches(most - 10)
     with pytest.raises(UsageError, match=rf"--set batch_size={most} or less"):
         payloads.refuse_batches(most + 1)
 
 
-def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(folder):
+def test_a_run_keeps_its_payloads_and_sends_an_empty_object_without_any(folder):
     assert list(Payloads.of_run(folder).bodies) == ["{}"]
     payloads = weighted(2, 1)
     payloads.store(folder)
@@ -102,7 +101,7 @@ def test_a_run_keeps_its_payloads_and_without_any_sends_an_empty_object(folder):
         Payloads.of_run(folder)
 
 
-def test_a_dead_letter_belongs_to_the_message_that_its_attribute_names_and_another_is_none():
+def test_a_dead_letter_belongs_to_the_message_in_its_attribute_and_others_are_ignored():
     order = {"run_id": "r", "cell": "a", "seq": 7}
     said = [json.dumps(order), json.dumps(order | {"cell": {}}), "[1]", "{", '{"run_id": "r"}']
     letters = [

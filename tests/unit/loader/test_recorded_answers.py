@@ -1,5 +1,5 @@
-"""What AWS was recorded to answer is what the loader takes it for: a refusal that lasts or passes,
-an empty queue, a record that wasn't taken."""
+"""The loader interprets AWS's recorded answers correctly: lasting and temporary refusals, an empty
+queue, a rejected record."""
 
 import json
 from types import SimpleNamespace
@@ -33,8 +33,8 @@ PUT_RECORD = (
 COMPLETE = ("complete_multipart_upload", {"Bucket": "b", "Key": "k", "UploadId": "u"})
 ASK_LOGS, INVOKE = ("filter_log_events", {"logGroupName": "g"}), ("invoke", {"FunctionName": "f"})
 RECEIVE, QUEUE = ("receive_message", {"QueueUrl": "q"}), {"QueueUrl": "q"}
-# The calls of the loader that are refused in a recorded answer, by the answer, and whether the same
-# one can succeed later.
+# The loader's calls that a recorded answer refuses, by answer, and whether repeating the call
+# can succeed.
 REFUSED = {
     "sqs-10": (("change_message_visibility_batch", QUEUE | {"Entries": []}), "lasts"),
     "sqs-18": (RECEIVE, "lasts"),
@@ -57,7 +57,7 @@ REFUSED = {
 
 
 class AwsAsRecorded(Target):
-    """A stack on AWS whose services answer as recorded under a name."""
+    """A stack on AWS whose services give the recorded answer of this name."""
 
     def client(self, service, **config):
         return answering(service, self["name"])
@@ -68,29 +68,24 @@ def aws(name):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_refusal_is_taken_for_what_it_is_and_shown_in_awss_words(name):
-    ((method, arguments), kind), stack, (_, code, message) = (
-        REFUSED[name],
-        aws(name),
-        recorded(name),
-    )
+def test_a_refusal_is_classified_and_shown_in_awss_words(name):
+    (method, arguments), kind = REFUSED[name]
+    stack, (_, code, message) = aws(name), recorded(name)
     client = stack.client(ANSWERS[name]["service"])
     with pytest.raises(ClientError) as raised:
         getattr(client, method)(**arguments)
     error = raised.value
     assert error.response["Error"]["Code"] == code
-    assert (kind_of(error).passes, kind_of(error).is_final) == (
-        kind == "passes",
-        kind == "is final",
-    )
-    if method == "complete_multipart_upload":  # gone is one that S3 had completed
+    assert kind_of(error).passes == (kind == "passes")
+    assert kind_of(error).is_final == (kind == "is final")
+    if method == "complete_multipart_upload":  # NoSuchUpload: S3 had already completed it
         assert isinstance(error, client.exceptions.NoSuchUpload) is (name == "s3-129")
     shown = str(targets.explain(error, "asking", stack))
     assert " ".join(message.split()) in shown or "no such queue" in shown
 
 
 @pytest.mark.parametrize("name", ["sqs-03", "sqs-06", "sqs-07"])
-def test_a_flood_whose_batch_is_refused_ends_and_none_of_it_may_be_in_the_queue(name):
+def test_a_refused_batch_ends_the_flood_and_left_nothing_in_the_queue(name):
     with FakeSqs(name) as sqs:
         outcome = send_to(
             endpoint(sqs.url), sqs.queue_url, [Order(0, "x"), Order(1, "y")], lambda batch: None
@@ -99,7 +94,7 @@ def test_a_flood_whose_batch_is_refused_ends_and_none_of_it_may_be_in_the_queue(
     assert f"{ANSWERS[name]['answer']['QueryErrorCode']}: {recorded(name)[2]}" in outcome.reason
 
 
-def test_a_message_that_a_batch_lists_as_failed_is_not_sent_and_the_other_is():
+def test_of_a_batch_only_the_messages_listed_as_failed_were_not_sent():
     orders, taken = [Order(0, "a" * 1024), Order(1, "a" * 1025)], []
     with FakeSqs("sqs-partial") as sqs:
         outcome = send_to(endpoint(sqs.url), sqs.queue_url, orders, taken.extend)
@@ -108,7 +103,7 @@ def test_a_message_that_a_batch_lists_as_failed_is_not_sent_and_the_other_is():
     assert ANSWERS["sqs-partial"]["answer"]["fields"]["Failed"][0]["Message"] in outcome.reason
 
 
-def test_a_letter_is_the_message_that_was_sent_and_an_empty_queue_has_none():
+def test_a_dead_letter_is_the_message_that_was_sent_and_an_empty_queue_has_none():
     assert list(DeadLetters(answering("sqs", "sqs-16"), "q").look(5)) == []
     empty = SimulatedAws("aws", OUTPUTS).receive_message("dead", VisibilityTimeout=1)
     assert empty == ANSWERS["sqs-16"]["answer"]["fields"]
@@ -116,13 +111,12 @@ def test_a_letter_is_the_message_that_was_sent_and_an_empty_queue_has_none():
         assert message_counts(answering("sqs", name), "q") == (0, 0)
     order = {"run_id": "r", "cell": "a", "seq": 7}
     letter = ANSWERS["sqs-30"]["answer"]["fields"] | {"Body": json.dumps(order)}
-    [[read]] = DeadLetters(
-        SimpleNamespace(receive_message=lambda **_: {"Messages": [letter]}), "q"
-    ).look(1)
+    sqs = SimpleNamespace(receive_message=lambda **_: {"Messages": [letter]})
+    [[read]] = DeadLetters(sqs, "q").look(1)
     assert read.items() >= (order | {"message_id": letter["MessageId"]}).items()
 
 
-def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a_minute(
+def test_a_purge_refused_because_of_an_earlier_one_is_repeated_after_a_minute(
     monkeypatch,
 ):
     answers, slept = ["sqs-24"], []
@@ -145,7 +139,7 @@ def test_a_purge_that_is_refused_because_of_an_earlier_one_is_made_again_after_a
 
 
 @pytest.mark.parametrize("name", ["lam-65", "com-67", "lam-69", "lam-61", "lam-62"])
-def test_a_function_that_fails_says_why_and_is_asked_again_only_where_it_was_refused(name):
+def test_a_failed_invocation_says_why_and_is_repeated_only_if_it_was_refused(name):
     answer = ANSWERS[name]["answer"]
     if name in REFUSED:
         expected = {}, "TooManyRequestsException: Rate Exceeded."
@@ -161,16 +155,16 @@ def test_a_function_that_fails_says_why_and_is_asked_again_only_where_it_was_ref
 
 
 @pytest.mark.parametrize(("name", "count"), [("lam-63", 0), ("lam-64", 3), ("lam-60", 0)])
-def test_what_a_function_reserves_is_read_from_the_answer_or_from_its_silence(name, count):
+def test_reserved_concurrency_is_zero_if_the_answer_has_none(name, count):
     assert reserved(answering("lambda", name), "f") == count
 
 
-def test_an_object_is_known_by_what_its_head_was_recorded_to_say():
+def test_the_head_of_an_object_is_read_as_recorded():
     head = dataset.head(answering("s3", "s3-96"), "b", "k")
     assert (head["ContentLength"], head["Metadata"]) == (16, {"another-key": "value"})
 
 
-def test_a_query_spans_all_of_its_milliseconds_as_the_service_reads_its_seconds():
+def test_a_query_in_whole_seconds_covers_all_its_milliseconds():
     period = {}
     logs = SimpleNamespace(
         start_query=lambda **arguments: period.update(arguments) or {"queryId": "q"},
@@ -194,7 +188,5 @@ DAMAGED = {"x-amz-checksum-crc32": "AAAAAA=="}
 )
 def test_the_loaders_fake_of_s3_answers_as_recorded(name, request_made):
     answered, _, body = FakeS3().answer(request_made)
-    assert (answered, f"<Code>{recorded(name)[1]}</Code>" in body.decode()) == (
-        recorded(name)[0],
-        True,
-    )
+    status, code, _ = recorded(name)
+    assert answered == status and f"<Code>{code}</Code>" in body.decode()

@@ -1,5 +1,5 @@
-"""A function of the stack puts the data set where it is read, and proves its new permissions; what
-goes wrong there is one line."""
+"""A function of the stack writes the data set and proves its new permissions; each failure is
+one line."""
 
 import base64
 import json
@@ -28,7 +28,7 @@ def refusal(code, message="not yet"):
 
 @pytest.fixture
 def stack(aws):
-    """The stack, whose function gives these answers in turn, the last one for ever."""
+    """The stack, whose function returns these answers in turn, the last one repeatedly."""
 
     def with_answers(*answers):
         aws.outputs.update(PLACING)
@@ -38,7 +38,7 @@ def stack(aws):
     return with_answers
 
 
-def test_an_invocation_that_lambda_refuses_before_it_runs_is_tried_again(stack):
+def test_an_invocation_that_lambda_refuses_to_start_is_repeated(stack):
     aws = stack(
         *map(refusal, ["ResourceConflictException", "EFSMountConnectivityException"]),
         answer('{"objects": 3}'),
@@ -64,7 +64,7 @@ UNHANDLED = {"FunctionError": "Unhandled"}
         (EndpointConnectionError(endpoint_url="http://nowhere"), "invoking", 0),  # it may run
     ],
 )
-def test_a_failure_is_one_line_that_names_the_function_after_a_second_attempt(
+def test_after_a_second_attempt_a_failure_is_one_line_that_names_the_function(
     stack, answered, words, ends_s
 ):
     aws = stack(answered)
@@ -74,7 +74,7 @@ def test_a_failure_is_one_line_that_names_the_function_after_a_second_attempt(
     assert (words in said, NAME in said, "\n" in said, aws.now_s) == (True, True, False, ends_s)
 
 
-def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(stack, monkeypatch):
+def test_a_cells_data_is_written_in_order_and_only_once_per_stack(stack, monkeypatch):
     def events(values):
         return [{"set": values["set"], "half": half} for half in (1, 2)]
 
@@ -90,7 +90,7 @@ def test_what_a_cell_needs_is_placed_in_turn_and_not_again_on_the_same_stack(sta
     assert len(aws.invocations) == len(placed)
 
 
-def test_a_connection_on_which_an_invocation_is_silent_for_minutes_is_probed_every_minute(stack):
+def test_the_connection_of_a_long_invocation_is_probed_every_minute(stack):
     aws = stack(answer('{"objects": 3}'))
     options = aws._endpoint.http_session._socket_options
     options.clear()
@@ -98,12 +98,12 @@ def test_a_connection_on_which_an_invocation_is_silent_for_minutes_is_probed_eve
     assert [value for _, _, value in options] == [60, 30] and CONFIG["tcp_keepalive"]
 
 
-# After an apply that wrote the function's role, one invocation shows that the permissions are in
-# force.
+# After an apply that changed the function's role, an invocation proves that the permissions
+# are effective.
 
 
 def failed(error_type, error_message):
-    """The answer of a function whose operation ended with an error."""
+    """The answer of a function whose operation failed."""
     log = (
         f"START\n{record(0, 'error', error_type=error_type, error_message=error_message)}\nREPORT\n"
     )
@@ -124,7 +124,7 @@ MOUNTING, BUSY = refusal("EFSMountFailureException"), refusal("TooManyRequestsEx
         ([refusal("AccessDeniedException")], [], "couldn't be checked (AccessDeniedException"),
     ],
 )
-def test_a_function_that_is_refused_is_asked_again_and_any_other_failure_is_left_to_the_flood(
+def test_a_denied_function_is_invoked_again_and_other_failures_are_left_to_the_flood(
     stack, answers, slept, said, capsys
 ):
     aws = stack(*answers)
@@ -135,7 +135,7 @@ def test_a_function_that_is_refused_is_asked_again_and_any_other_failure_is_left
     assert json.loads(message["body"]) == of_no_run and "receiptHandle" not in message
 
 
-def test_a_permission_that_never_comes_is_named_with_its_role(stack):
+def test_a_permission_that_stays_missing_is_reported_with_its_role(stack):
     aws = stack(REFUSED)
     aws.outputs["worker_role_name"] = "its-role"
     with pytest.raises(RunError, match=r"a: 1\d\d s after .*GetObject 403.*its-role"):

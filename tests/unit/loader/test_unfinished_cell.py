@@ -1,5 +1,5 @@
-"""What a killed sweep left of a cell is set aside whole, and never counted; sent.jsonl while a
-flood writes it."""
+"""A killed sweep's data of an unfinished cell is set aside completely and never counted; sent.jsonl
+during a flood."""
 
 import json
 
@@ -32,7 +32,7 @@ def seqs(folder, cell):
 
 
 @pytest.mark.parametrize("replaced", range(4))
-def test_the_rows_of_the_cell_go_and_a_kill_between_any_two_files_is_finished_by_the_next_call(
+def test_a_cells_rows_are_set_aside_even_after_a_kill_between_two_files(
     begun, monkeypatch, replaced
 ):
     files, rewrite = iter(range(replaced)), RunFolder.rewrite
@@ -52,10 +52,10 @@ def test_the_rows_of_the_cell_go_and_a_kill_between_any_two_files_is_finished_by
     lines = [row["message"][:6] for row in begun.rows("log_events.jsonl")]
     assert lines == ['{"run_', "REPORT", "REPORT"]
     assert {cell: set(numbers) for cell, numbers in abandoned(begun).items()} == {"b": {range(3)}}
-    assert not (begun.path / "unanswered.jsonl").exists(), "no file is made of which there was none"
+    assert not (begun.path / "unanswered.jsonl").exists(), "no missing file is created"
 
 
-def test_where_sent_messages_could_not_be_written_the_flood_ends_before_anything_is_sent(folder):
+def test_the_flood_ends_before_sending_if_sent_messages_cannot_be_written(folder):
     (folder.path / "sent.jsonl").symlink_to("elsewhere")
     with pytest.raises(UsageError, match="isn't a file"):
         sent_log(folder, "c")

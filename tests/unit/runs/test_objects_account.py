@@ -1,5 +1,5 @@
-"""Objects are accounted for as messages are: planned = copied + already there + failed, each failed
-one has a row."""
+"""Objects are accounted for like messages: planned = copied + already there + failed, with a row
+for each failed one."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ def send(folder, *seqs, warm_up=0):
 
 
 def ok(seq=0, attempt=1, **done):
-    """The record of a message that planned 10 objects, and copied what isn't said otherwise."""
+    """The record of a message that planned 10 objects and copied the rest of them."""
     done = {"planned": 10, "already_there": 0, "failed": 0} | done
     copied = (done["planned"] or 0) - done["already_there"] - done["failed"]
     return (
@@ -49,7 +49,7 @@ ALL_COPIED, SIX_COPIED = (10, 10, 0, 0, 0, 0, 0, 0), (10, 6, 0, 0, 0, 4, 0, 0)
         # planned, copied, already there, failed, listed, unaccounted, messages unknown, owing
         ([ok(failed=2, **HALF)], [1, 1], (10, 4, 4, 2, 2, 0, 0, 0), ""),
         ([ok(failed=2)], [1], (10, 8, 0, 2, 1, 0, 0, 1), "1 failed WITHOUT A ROW"),
-        # 7: never sent
+        # message 7 was never sent
         (
             [error(planned=None), ok(7)],
             [],
@@ -57,8 +57,8 @@ ALL_COPIED, SIX_COPIED = (10, 10, 0, 0, 0, 0, 0, 0), (10, 6, 0, 0, 0, 4, 0, 0)
             "1 messages WITHOUT A RECORD",
         ),
         ([error(copied=6)], [], SIX_COPIED, "4 UNACCOUNTED"),
-        # Of a slice that was redelivered one attempt counts, with its own rows: the first success,
-        # or the last error.
+        # Of a redelivered slice one attempt counts, with its own rows: the first success, or else
+        # the last error.
         (
             [error(failed=3), ok(0, 2, failed=1, **HALF)],
             [1, 1, 1, 2],
@@ -67,17 +67,17 @@ ALL_COPIED, SIX_COPIED = (10, 10, 0, 0, 0, 0, 0, 0), (10, 6, 0, 0, 0, 4, 0, 0)
         ),
         ([ok(0, 2, **HALF), ok()], [], ALL_COPIED, ""),
         ([error(2, copied=6), error(copied=5)], [], SIX_COPIED, "4 UNACCOUNTED"),
-        # SQS may have a message twice, as a sending of unknown outcome is tried again: the rows of
-        # both are there.
+        # SQS may hold a message twice, because a send with an unknown outcome is retried: both
+        # have rows.
         ([ok(failed=1), ok(failed=1)], [1, 1], (10, 9, 0, 1, 1, 0, 0, 0), ""),
         ([ok(), ok(8, warm_up=1)], [], ALL_COPIED, ""),
         ([ok(failed=5)], [1] * 5, (10, 5, 0, 5, 5, 0, 0, 0), "half of the objects or more failed"),
     ],
 )
-def test_what_became_of_objects_is_counted_from_one_record_of_each_message(
+def test_objects_are_counted_from_one_record_of_each_message(
     folder, records, listed, counts, fault
 ):
-    """Beside a warm-up, which is in no account."""
+    """A warm-up is in no account."""
     send(folder, 0)
     send(folder, 9, warm_up=1)
     folder.append("records.jsonl", [ok(9, failed=1), *records])
@@ -105,7 +105,7 @@ REASON = {
 
 
 def failing(seq, *lines, run_id="r"):
-    """The log line of objects that failed, whose fields older runs have the other way round."""
+    """The log line of failed objects; older runs have its fields in the other order."""
     which = {"run_id": run_id, "cell": "a", "seq": seq, "attempt": 1}
     parts = [which, {"failed_objects": [REASON | {"line": line} for line in lines]}]
     first, second = reversed(parts) if seq else parts
@@ -114,7 +114,7 @@ def failing(seq, *lines, run_id="r"):
 
 @pytest.fixture
 def wait(aws, folder):
-    """Drains where these lines have been logged, each with its second."""
+    """Drains after logging these lines, each with its second."""
 
     def drained(*events):
         for at_s, line, *seen in events:
@@ -145,11 +145,11 @@ def test_a_drain_stores_a_row_for_each_failed_object_and_the_account(wait, folde
     "events",
     [
         [(1, failing(0, 1)), (1, ok(failed=1), 30)],
-        # where no look asks any more
+        # where the drain no longer looks
         [(2, failing(0, 1), 400), (1, ok(failed=1)), (300, "REPORT")],
     ],
 )
-def test_lines_are_waited_for_and_are_rows_once_and_none_of_a_cell_that_is_run_again(
+def test_lines_are_waited_for_and_stored_once_and_go_when_the_cell_is_run_again(
     wait, folder, events
 ):
     send(folder, 0)

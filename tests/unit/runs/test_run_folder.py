@@ -1,4 +1,4 @@
-"""Results survive a killed writer and refuse ids that could mean another folder."""
+"""Results survive a killed writer, and run ids that could name another folder are refused."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ def refused(words):
 # Which folder.
 
 
-def test_a_run_is_found_as_the_newest_by_its_folder_and_renamed_with_the_id_that_its_records_carry(
+def test_a_run_is_found_as_the_newest_or_by_its_folder_and_a_renamed_one_keeps_its_id(
     tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -27,20 +27,17 @@ def test_a_run_is_found_as_the_newest_by_its_folder_and_renamed_with_the_id_that
     newest.write_json("run.json", {"run_id": "a"})
     newest.path.rename("runs/renamed")
     renamed = RunFolder.find(Path("results"), "runs/renamed")
-    assert (newest.name, renamed.run_id, renamed.as_argument) == (
-        "a",
-        "a",
-        "renamed --results-dir runs",
-    )
+    assert newest.name == renamed.run_id == "a"
+    assert renamed.as_argument == "renamed --results-dir runs"
 
 
 @pytest.mark.parametrize("run_id", ["", "../x", "a b", ".hidden", 'a"b', "x" * 81])
-def test_a_run_id_that_could_mean_another_folder_is_refused(run_id):
+def test_a_run_id_that_could_name_another_folder_is_refused(run_id):
     with refused("--run"):
         checked_run_id(run_id)
 
 
-def test_a_folder_that_one_process_holds_is_refused_to_another_and_free_afterwards(folder):
+def test_a_folder_in_use_is_refused_to_others_and_free_afterwards(folder):
     with folder.held("--resume"), refused("--resume: run r is in use"), folder.held("--resume"):
         pass
     with folder.held("--resume"):
@@ -50,7 +47,7 @@ def test_a_folder_that_one_process_holds_is_refused_to_another_and_free_afterwar
 # What is written.
 
 
-def test_a_file_is_replaced_whole_or_not_at_all_and_none_is_written_empty(folder):
+def test_a_file_is_replaced_completely_or_not_at_all_and_never_written_empty(folder):
     for value in (1, 2):
         folder.write_json("run.json", {"a": value})
     with pytest.raises(ZeroDivisionError):
@@ -65,7 +62,7 @@ def test_a_file_is_replaced_whole_or_not_at_all_and_none_is_written_empty(folder
 
 @pytest.mark.parametrize("whole", ['{"a": 1}\n', ""])
 @pytest.mark.parametrize("torn", ["", '{"a": ', "x" * 200_000])
-def test_a_torn_last_line_is_left_out_and_the_next_row_stands_in_its_place(folder, whole, torn):
+def test_a_torn_last_line_is_ignored_and_overwritten_by_the_next_row(folder, whole, torn):
     (folder.path / "rows.jsonl").write_text(whole + torn)
     assert list(folder.rows("rows.jsonl")) == ([{"a": 1}] if whole else [])
     folder.append("rows.jsonl", [{"a": 2}])
@@ -88,7 +85,7 @@ def test_nothing_is_written_through_a_link_in_a_folder(tmp_path, folder):
     assert folder.read_json("run.json") == {"run_id": "r"}
 
 
-def test_a_page_goes_where_the_user_typed_through_a_link_and_into_a_pipe(tmp_path):
+def test_a_page_is_written_through_a_link_and_into_a_pipe(tmp_path):
     page, link = tmp_path / "page.html", tmp_path / "latest.html"
     link.symlink_to(page)
     write_where_typed(link, "the page")
@@ -112,7 +109,7 @@ MESSAGE = {"cell": "a", "seq": 0, "sent_at_ms": 1, "status": "ok", "message_id":
         ("unanswered", {"sent_at_ms": None}),
     ],
 )
-def test_a_line_that_lacks_what_a_message_must_have_is_named(folder, name, change):
+def test_a_line_without_the_required_fields_of_a_message_is_named(folder, name, change):
     folder.append(f"{name}.jsonl", [MESSAGE, MESSAGE | change])
     with refused(rf"r/{name}.jsonl is damaged \(line 2: must have cell"):
         list(folder.rows(f"{name}.jsonl"))
@@ -131,7 +128,7 @@ def test_a_line_that_lacks_what_a_message_must_have_is_named(folder, name, chang
         ("accounting", "[5]", r"\[0\]: "),
     ],
 )
-def test_a_damaged_file_is_named_with_its_part(folder, name, text, words):
+def test_a_damaged_file_is_named_with_the_damaged_part(folder, name, text, words):
     (folder.path / f"{name}.json").write_text(text)
     with refused(rf"r/{name}\.json is damaged \(.*{words}"):
         folder.read_json(f"{name}.json", [] if name == "accounting" else {})

@@ -1,5 +1,5 @@
-"""A run's files as tables: what is a row, what is refused and named, and what doesn't stand in a
-file's place."""
+"""A run's files as tables: which lines are rows, which are refused and named, and what can't
+replace a file."""
 
 import json
 import math
@@ -38,16 +38,15 @@ NO_JSON = "not JSON"
         (b'{"cell": "a"', NO_JSON),
         (b"\x00", NO_JSON),
         (b"[" * 100_000, NO_JSON),
-        # An empty line, a key that comes twice and half a character are no damage.
+        # An empty line, a duplicate key and half a character aren't damage.
         (b"", ""),
         (b'{"cell": "a", "seq": 2, "sent_at_ms": 1, "seq": 2}', ""),
         (b'{"cell": "\\ud800", "seq": 2, "sent_at_ms": 1}', ""),
     ],
 )
-def test_a_line_that_is_no_row_is_refused_by_its_number_and_the_others_are_rows(
-    folder, line, words
-):
-    """Between two rows, before a torn last line, which is no damage to who goes on with the run."""
+def test_a_bad_line_is_refused_by_its_number_and_the_others_are_rows(folder, line, words):
+    """The line stands between two rows, before a torn last line, which doesn't stop a run
+    from resuming."""
     (folder.path / "sent.jsonl").write_bytes(ROW + line + b"\n" + ROW + ROW[:9])
     store, is_row = open_store(folder), bool(line and not words)
     numbers = sorted(re.findall("(?m)^sent.jsonl, line (.)", "\n".join(store.refused)))
@@ -76,7 +75,7 @@ RECORD = {
 
 
 def store_of(folder, *changes):
-    """What is read of a run whose records are RECORD, each with changes; a text stands as it is."""
+    """The store of a run whose records are RECORD, each with changes; text is written unchanged."""
     lines = [
         change if isinstance(change, str) else json.dumps(RECORD | change) for change in changes
     ]
@@ -115,8 +114,8 @@ def seconds(value):
         ],
     }.items(),
 )
-def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, kind, changes):
-    """Each is of a message of its own."""
+def test_a_record_is_an_operation_if_its_figures_are_usable(folder, kind, changes):
+    """Each record belongs to a different message."""
     status = {"status": "error"} if kind == "error" else {}
     store = store_of(
         folder, *(RECORD | {"seq": seq} | change | status for seq, change in enumerate(changes))
@@ -130,9 +129,8 @@ def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, k
     is_refused = kind == "refused"
     assert kinds == [(line, kind) for line in lines] * (not is_refused)
     words = [text.partition(" (")[0] for text in store.refused]
-    assert (
-        words == [f"records.jsonl, line {line}: not a valid record" for line in lines] * is_refused
-    )
+    refusals = [f"records.jsonl, line {line}: not a valid record" for line in lines]
+    assert words == refusals * is_refused
     differences = [str(difference) for cell in store.differences.values() for difference in cell]
     assert differences == ["memory_size 2048 where the cell has 1024"] * (kind == "foreign")
 
@@ -140,46 +138,35 @@ def test_a_record_is_an_operation_where_figures_can_be_counted_from_it(folder, k
 @pytest.mark.parametrize(
     "value", ["1", True, -1, 2**53, 10**30, 1.5, [7], {"a": 7}, None, float("inf")]
 )
-def test_a_figure_that_cant_be_is_unknown(folder, value):
+def test_an_impossible_figure_is_unknown(folder, value):
     store = store_of(folder, {"bytes": value, "retries": value, "attempt": 2**53 - 1})
     known = [-1, 1.5 if value == 1.5 else math.nan, 2**53 - 1]
     columns = store.arrays("SELECT bytes, retries, attempt FROM operations")
     assert [float(column[0]) for column in columns.values()] == pytest.approx(known, nan_ok=True)
 
 
-def test_a_message_is_known_by_its_cell_and_number_else_by_sqss_id_and_its_first_success_counts(
+def test_a_message_has_its_cell_and_number_or_sqss_id_and_its_first_success_counts(
     folder,
 ):
     nameless = {"cell": None, "seq": None}
     unknown = nameless | {"message_id": None}
-    again = [
-        {"status": "error"},
-        {"memory_size": 2048},
-        {"warm_up": 1},
-        {"message_id": "another"},
-        nameless,
-    ]
+    again = [{"status": "error"}, {"memory_size": 2048}, {"warm_up": 1}]
+    again += [{"message_id": "another"}, nameless]
     firsts = [{}, {"seq": 2}, {"cell": "b"}, nameless, unknown, unknown]
     store = store_of(folder, *again[:3], *firsts, *again[3:])
     rows = store.rows("SELECT message, is_first_success FROM operations ORDER BY line")
-    assert [message for message, is_first in rows if is_first] == [
-        "1 of a",
-        "2 of a",
-        "1 of b",
-        "m",
-        None,
-        None,
-    ]
+    first = [message for message, is_first in rows if is_first]
+    assert first == ["1 of a", "2 of a", "1 of b", "m", None, None]
     assert [message for message, is_first in rows if not is_first] == ["1 of a"] * 4 + ["m"]
 
 
-def test_a_record_without_a_time_is_in_no_figure_and_its_message_succeeded_all_the_same(folder):
+def test_a_record_without_a_time_has_no_figures_but_its_message_succeeded(folder):
     folder.append("sent.jsonl", [GOOD | {"seq": 1}])
     [counts] = account(store_of(folder, seconds(None)))
     assert (counts.sent, counts.succeeded) == (1, 1)
 
 
-def test_what_isnt_a_file_is_refused(folder):
+def test_a_pipe_is_refused(folder):
     path = folder.path / "records.jsonl"
     os.mkfifo(path)
     with refused(r"records\.jsonl isn't a file; remove it"):

@@ -1,4 +1,5 @@
-"""A stored line has the value that Python's json gives it, and what json refuses is refused."""
+"""A stored line has the value that Python's json gives it, and lines that json refuses
+are refused."""
 
 import json
 
@@ -22,7 +23,7 @@ def test_a_line_has_the_value_that_json_gives_it(line):
     assert repr(decoded(line)) == repr(decoded(line.encode())) == repr(json.loads(line))
 
 
-def test_half_of_a_surrogate_pair_which_no_file_can_have_is_a_question_mark():
+def test_half_of_a_surrogate_pair_becomes_a_question_mark():
     assert decoded('{"a": "\\ud800b", "c": NaN, "c": 3}') == {"a": "?b", "c": 3}
 
 

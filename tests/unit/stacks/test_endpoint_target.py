@@ -1,14 +1,11 @@
-"""`--target aws` where this shell's configuration leads elsewhere: an endpoint, and not AWS. What
-AWS answers, or doesn't, and whether the same call may be answered later."""
+"""`--target aws` when the shell's configuration leads to an endpoint instead of AWS. How answers
+and lost answers are classified."""
 
 import json
 import re
 
 import pytest
-from botocore.exceptions import (
-    EndpointConnectionError,
-    NoCredentialsError,
-)
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 
 from experiments import EXPERIMENTS
 from stampede.cell import FORMAT
@@ -35,7 +32,7 @@ OUTPUTS = {
 @pytest.mark.parametrize(
     ("status", "code", "kind"),
     [
-        (503, "ThrottlingException", Kind.FAULT),  # what it did, nobody knows
+        (503, "ThrottlingException", Kind.FAULT),  # its effect is unknown
         (408, "", Kind.FAULT),
         (429, "", Kind.THROTTLED),
         (403, "RequestThrottled", Kind.THROTTLED),
@@ -43,7 +40,7 @@ OUTPUTS = {
         (400, "InvalidParameterValue", Kind.REFUSED),
     ],
 )
-def test_an_answer_is_known_by_its_status_and_code_and_a_lost_one_passes(status, code, kind):
+def test_an_answer_is_classified_by_status_and_code_and_a_lost_one_is_temporary(status, code, kind):
     assert kind_of_answer(status, code) is kind
     assert kind_of(EndpointConnectionError(endpoint_url=URL)).passes
     assert kind_of(NoCredentialsError()).is_final
@@ -63,7 +60,7 @@ def configured(monkeypatch, tmp_path):
     return resolve
 
 
-def test_a_configuration_leads_where_botocore_will_ask_and_is_said_without_a_password(configured):
+def test_a_configuration_leads_where_botocore_goes_and_is_shown_without_a_password(configured):
     at_services = f"[default]\nservices = mine\n[services mine]\ns3 =\n  endpoint_url = {URL}\n"
     assert configured(at_services).services == {"s3": URL}
     at_profile = f"[default]\nendpoint_url = {URL}\n"
@@ -84,7 +81,7 @@ def test_a_configuration_leads_where_botocore_will_ask_and_is_said_without_a_pas
         ("S3.dualstack.cn-north-1.amazonaws.com.cn:443", True),
     ],
 )
-def test_what_only_looks_like_aws_is_not_aws(host, is_aws):
+def test_a_host_that_only_looks_like_aws_is_not_aws(host, is_aws):
     assert endpoints.is_aws(f"https://{host}") is is_aws
 
 
@@ -97,7 +94,7 @@ def test_what_only_looks_like_aws_is_not_aws(host, is_aws):
         ("", "http://h:port", "^AWS_ENDPOINT_URL: .*; write it like"),
     ],
 )
-def test_a_damaged_configuration_and_what_is_no_url_is_refused_in_one_line(
+def test_a_damaged_configuration_or_invalid_url_is_refused_in_one_line(
     configured, capsys, config, url, words
 ):
     with pytest.raises(UsageError, match=words):
@@ -105,15 +102,13 @@ def test_a_damaged_configuration_and_what_is_no_url_is_refused_in_one_line(
     assert (main(["doctor", "--target", "aws"]), capsys.readouterr().err.count("\n")) == (2, 1)
 
 
-def test_the_kind_of_a_target_is_what_botocore_will_do(configured):
+def test_the_kind_of_a_target_follows_botocore(configured):
     assert targets.configured(OUTPUTS).place == targets.place("aws") == AT_AWS
     keys = {"ACCESS_KEY_ID": "a", "SECRET_ACCESS_KEY": "b"}
     configured(ENDPOINT_URL=URL, ENDPOINT_URL_S3="https://s3.amazonaws.com", **keys)
     target = targets.configured(OUTPUTS)
-    assert (target.kind, target.option) == (
-        "endpoint",
-        "aws",
-    ) and target.place.items() >= HERE.items()
+    assert (target.kind, target.option) == ("endpoint", "aws")
+    assert target.place.items() >= HERE.items()
     for service, url, own in (("sqs", URL, URL), ("s3", "https://s3.amazonaws.com", None)):
         assert (target.client(service).meta.endpoint_url, target.url_of(service)) == (url, own)
 
@@ -123,7 +118,7 @@ def test_the_kind_of_a_target_is_what_botocore_will_do(configured):
 
 @pytest.fixture
 def verb(tmp_path, monkeypatch, capsys):
-    """Runs a verb beside a stored run "r"; gives status and stderr."""
+    """Runs a verb with a stored run "r" present; returns status and stderr."""
     monkeypatch.chdir(tmp_path)
     # another test may hold the lock of this checkout
     monkeypatch.setattr(stack_lock, "_folder", lambda _: tmp_path)
@@ -176,12 +171,12 @@ def test_a_run_is_resumed_only_where_it_was_started(verb, command, stored, at, w
         (AT_AWS, "was on AWS, but this shell's configuration leads to an endpoint"),
     ],
 )
-def test_lines_are_asked_of_no_other_place_than_the_runs(verb, stored, words):
+def test_lines_are_queried_only_where_the_run_was(verb, stored, words):
     status, said = verb(stored, "query x.cwli --run r", NOWHERE)
     assert (status, words in said) == (2, True)
 
 
-def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_at_an_endpoint():
+def test_an_endpoints_stack_is_not_used_on_aws_nor_one_of_aws_at_an_endpoint():
     at_endpoint = {
         "queue_url": "http://sqs.us-east-1.localhost.localstack.cloud:4566/000000000000/q"
     }
@@ -194,7 +189,7 @@ def test_a_stack_of_an_endpoint_is_not_looked_for_on_aws_nor_one_of_aws_changed_
         refuse_elsewhere(place, outputs, changes=True)
 
 
-def test_the_embedded_aws_needs_no_configuration_of_the_shell(configured):
+def test_the_embedded_aws_ignores_the_shells_configuration(configured):
     with pytest.raises(UsageError):
         configured("garbage\n", PROFILE="nosuch")
     client = targets.local({"region": "us-east-1"}, Access(NOWHERE, "key", "secret")).client("s3")

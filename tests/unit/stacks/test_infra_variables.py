@@ -1,5 +1,5 @@
-"""Variables of every file, set by the environment and by *.tfvars, as HCL and JSON; what can't be
-read is named."""
+"""Variables from every file, from the environment and from *.tfvars, as HCL and JSON; unreadable
+ones are named."""
 
 import json
 import re
@@ -24,14 +24,14 @@ VARIABLES = {
 
 @pytest.fixture
 def infra(tmp_path):
-    """A folder of Terraform's."""
+    """A Terraform folder."""
     infra = tmp_path / "infra"
     infra.mkdir()
     return infra
 
 
 def values_in(folder, **environ):
-    """What VARIABLES are set to there."""
+    """The values of VARIABLES there."""
     return infra_defaults(
         {f"TF_VAR_{name}": text for name, text in environ.items()}, folder, VARIABLES
     )
@@ -41,7 +41,7 @@ SOURCES = ("terraform.tfvars", "terraform.tfvars.json", "a.auto.tfvars", "b.auto
 
 
 def test_the_later_of_terraforms_sources_wins(infra):
-    (infra / "mine.tfvars").write_text("size = 7\n")  # one that Terraform doesn't read
+    (infra / "mine.tfvars").write_text("size = 7\n")  # Terraform doesn't read it
     defaults = {name: rule.default for name, rule in VARIABLES.items()}
     assert (values_in(infra), values_in(infra, size="5")) == (defaults, defaults | {"size": 5})
     for number, source in enumerate(SOURCES, start=10):
@@ -51,7 +51,7 @@ def test_the_later_of_terraforms_sources_wins(infra):
         assert values_in(infra, size="5")["size"] == number
 
 
-def test_a_string_is_taken_as_it_is_null_is_the_default_and_a_strangers_value_is_left_alone(infra):
+def test_strings_are_taken_unchanged_null_is_the_default_and_unknown_names_are_ignored(infra):
     (infra / "terraform.tfvars").write_text("size = null\nstranger = 1 + 1\n")
     values = values_in(infra, size="5", pollers="{minimum=3,maximum=30}", zones='["c"]', tag="007")
     assert values == {
@@ -71,7 +71,7 @@ def test_a_string_is_taken_as_it_is_null_is_the_default_and_a_strangers_value_is
         ("terraform.tfvars.json", b"[1]", "one JSON object"),
     ],
 )
-def test_what_cannot_be_read_is_named_in_one_line(infra, name, text, words):
+def test_an_unreadable_source_is_named_in_one_line(infra, name, text, words):
     (infra / name).write_bytes(text)
     with pytest.raises(UsageError, match=f"^infra/{name}: .*{re.escape(words)}.*$"):
         values_in(infra)
@@ -80,7 +80,7 @@ def test_what_cannot_be_read_is_named_in_one_line(infra, name, text, words):
         values_in(infra, pollers="{minimum=3")
 
 
-# Values in HCL: read as Terraform reads them, written so that it reads them again, or refused.
+# Values in HCL: read as Terraform reads them, written so that they read back, or refused.
 
 
 @pytest.mark.parametrize(
@@ -98,17 +98,8 @@ def test_a_value_is_read_as_terraform_reads_it(text, value):
     assert hcl.value(text) == value
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "var.x",
-        '"${var.x}"',
-        "{(a)=1}",
-        "{a=1",
-        "[" * 100_000,
-    ],
-)
-def test_what_is_no_value_or_has_to_be_worked_out_is_refused(text):
+@pytest.mark.parametrize("text", ["var.x", '"${var.x}"', "{(a)=1}", "{a=1", "[" * 100_000])
+def test_an_invalid_value_or_an_expression_is_refused(text):
     with pytest.raises(HclError):
         hcl.value(text)
 
@@ -130,7 +121,7 @@ PLAIN = st.recursive(
         max_size=3,
     )
 )
-def test_what_is_written_reads_as_it_was_and_commas_within_it_part_nothing(values):
+def test_a_written_value_reads_back_and_its_commas_do_not_split_it(values):
     texts = [hcl.text_of(value) for value in values]
     assert hcl.split(",".join(texts)) == texts
     assert [hcl.value(text) for text in texts] == values

@@ -1,4 +1,4 @@
-"""What Terraform is given as variables; its outputs and errors, as one dict and one line."""
+"""The variables passed to Terraform; its outputs as a dict and its errors as one line."""
 
 import json
 import signal
@@ -17,7 +17,7 @@ from stampede.sweep.swept_stack import WORKERS_POLICY
 
 @pytest.fixture
 def tofu(tmp_path, monkeypatch):
-    """Has Terraform be a shell script; gives the Terraform that runs it in a folder of its own."""
+    """Replaces Terraform by a shell script; returns a Terraform that runs it in its own folder."""
 
     def write(text, **options):
         program = tmp_path / "tofu"
@@ -29,9 +29,9 @@ def tofu(tmp_path, monkeypatch):
     return write
 
 
-def test_a_command_to_copy_names_the_program_and_the_configuration_that_it_needs(tofu, tmp_path):
+def test_a_command_to_copy_names_the_program_and_its_configuration(tofu, tmp_path):
     tofu("")
-    environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # there, the registry has none
+    environment = {"TF_CLI_CONFIG_FILE": "/a b/overrides.rc"}  # overrides the registry
     own = Terraform(tmp_path, environment, tmp_path / "log", {"aws": "6.1"})
     command = (
         f"env 'TF_CLI_CONFIG_FILE=/a b/overrides.rc' {tmp_path}/tofu -chdir={tmp_path} destroy"
@@ -39,10 +39,8 @@ def test_a_command_to_copy_names_the_program_and_the_configuration_that_it_needs
     assert own.destroy_command({}) == command
 
 
-def test_an_apply_is_given_objects_as_flags_and_nulls_in_a_file_and_names_what_it_wrote(
-    tofu, tmp_path
-):
-    """A flag would make a text of null."""
+def test_an_apply_passes_objects_as_flags_and_nulls_in_a_file_and_names_its_changes(tofu, tmp_path):
+    """As a flag, null would become text."""
     variables = {
         "provisioned_pollers": {"minimum": 2, "maximum": 50},
         "experiment_tag": "a, b",
@@ -58,10 +56,8 @@ def test_an_apply_is_given_objects_as_flags_and_nulls_in_a_file_and_names_what_i
     assert written == ["module.worker[0].aws_iam_role_policy.worker", "aws_sqs_queue.work"]
     assert written[0].startswith(WORKERS_POLICY)
     *_, pollers, tag, nulls = (tmp_path / "arguments").read_text().splitlines()
-    assert (pollers, tag) == (
-        "-var=provisioned_pollers={minimum=2,maximum=50}",
-        "-var=experiment_tag=a, b",
-    )
+    assert pollers == "-var=provisioned_pollers={minimum=2,maximum=50}"
+    assert tag == "-var=experiment_tag=a, b"
     assert json.loads(Path(nulls.removeprefix("-var-file=")).read_text()) == {"sink": None}
 
 
@@ -69,7 +65,7 @@ NO_REGISTRY = "Could not retrieve the list of available versions for provider ha
 LOCKED = "Error: Error acquiring the state lock\n\nLock Info:\n  Who:       me@laptop\n"
 
 
-def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu, tmp_path):
+def test_an_initialised_folder_needs_no_registry(tofu, tmp_path):
     own = tofu(
         f"echo $2 >> {tmp_path}/done\n[ $2 = get ] || {{ echo 'Error: {NO_REGISTRY}' >&2; exit 1; "
         f"}}"
@@ -97,18 +93,16 @@ def test_an_initialised_folder_does_without_a_registry_that_does_not_answer(tofu
         ),
     ],
 )
-def test_a_terraform_that_ends_badly_is_one_line(tofu, monkeypatch, script, kind, words):
+def test_a_terraform_failure_is_one_line(tofu, monkeypatch, script, kind, words):
     monkeypatch.setattr(terraform, "COMMAND_TIMEOUT_S", 0.5)
     own = tofu(script)
     with pytest.raises(RunError, match=words) as raised:
         own.apply({})
-    assert (type(raised.value), "creating" in own.log_file.read_text()) == (
-        kind,
-        "creating" in script,
-    )
+    assert type(raised.value) is kind
+    assert ("creating" in own.log_file.read_text()) == ("creating" in script)
 
 
-def test_outputs_that_terraform_never_printed_are_one_line(tofu):
+def test_invalid_outputs_are_reported_in_one_line(tofu):
     with pytest.raises(RunError, match="set STAMPEDE_TERRAFORM"):
         tofu("echo '[1]'").outputs()
 
@@ -142,8 +136,8 @@ def test_an_error_is_one_line_with_its_explanation(text, line):
 
 
 class InterruptedAtOnce(subprocess.Popen):
-    """A process at whose start Ctrl-C is pressed, before whoever starts it has it, and again when
-    it is asked to end."""
+    """A process interrupted by Ctrl-C as it starts, before its caller has it, and again when asked
+    to end."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -162,8 +156,8 @@ started: list[subprocess.Popen] = []
 @pytest.mark.parametrize(
     ("on_ctrl_c", "patience_s", "ends_with"), [("sleep 1; exit 3", 20, 3), ("", 0.5, -9)]
 )
-def test_a_second_ctrl_c_leaves_no_terraform_behind(monkeypatch, on_ctrl_c, patience_s, ends_with):
-    """It is waited for, and one that doesn't end is killed."""
+def test_a_second_ctrl_c_leaves_no_terraform_running(monkeypatch, on_ctrl_c, patience_s, ends_with):
+    """It is waited for, and killed if it doesn't end."""
     monkeypatch.setattr(terraform, "INTERRUPT_PATIENCE_S", patience_s)
     script = f"trap '{on_ctrl_c}' INT; echo ready; while :; do sleep 0.1; done"
     options = {"stdout": subprocess.PIPE, "start_new_session": True}
@@ -177,17 +171,13 @@ def test_a_second_ctrl_c_leaves_no_terraform_behind(monkeypatch, on_ctrl_c, pati
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends it")
-def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_that_is_killed(
-    tofu, tmp_path
-):
+def test_terraform_ends_cleanly_when_its_sweep_is_killed(tofu, tmp_path):
     own = tofu(
         f"trap 'echo > {tmp_path}/recorded; exit' TERM; echo > {tmp_path}/ready; while :; do sleep "
         "0.1; done"
     )
     script = (
         "import sys; from pathlib import Path; from stampede.stacks.terraform import Terraform\n"
-    )
-    script += (
         "Terraform(Path('.'), {'PATH': '/usr/bin:/bin'}, Path(sys.argv[1]), "
         "follow_parent=True).apply({})"
     )
@@ -198,5 +188,5 @@ def test_the_terraform_of_a_stack_that_goes_with_the_sweep_ends_in_order_when_th
 
 
 def wait_for(file):
-    while not file.exists():  # pytest's timeout ends what hangs
+    while not file.exists():  # bounded by pytest's timeout
         time.sleep(0.05)

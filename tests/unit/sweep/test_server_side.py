@@ -1,5 +1,5 @@
-"""S3's own count of a run's requests: asked of the log group of its access logs, late, and kept
-with the run."""
+"""S3's own count of a run's requests: read from the access logs, which arrive late, and kept with
+the run."""
 
 import json
 import signal
@@ -34,13 +34,13 @@ def row(requests, role=ROLE, request="REST.GET.OBJECT", **more):
 
 
 def as_answered(*rows):
-    """Rows as CloudWatch writes them."""
+    """Rows as CloudWatch returns them."""
     return [{name: str(value) for name, value in entry.items()} for entry in rows]
 
 
 @pytest.fixture(autouse=True)
 def run_of_two(folder):
-    """A run of two messages, whose records say that they made 129 requests each."""
+    """A run of two messages, whose records each report 129 requests."""
     folder.write_json("run.json", {"target": "aws", "experiment": "download"})
     folder.append(
         "sent.jsonl", [{"cell": "c", "seq": seq, "sent_at_ms": SENT_MS} for seq in range(2)]
@@ -58,7 +58,7 @@ def run_of_two(folder):
 @pytest.fixture
 def query(tmp_path, monkeypatch):
     monkeypatch.setattr(cloudwatch_query, "POLL_S", 0.001)
-    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub stands for it
+    monkeypatch.setattr(endpoints, "is_aws", lambda url: True)  # the stub replaces it
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "a")
     verb = ["query", "server_side", "--format", "json", "--run", "r", "--results-dir"]
@@ -73,25 +73,23 @@ def query(tmp_path, monkeypatch):
     return ask
 
 
-def test_the_access_logs_are_asked_about_the_runs_time_and_never_lose_rows(query, folder, capsys):
+def test_the_access_logs_are_queried_for_the_runs_time_and_stored_rows_are_never_lost(
+    query, folder, capsys
+):
     for requests in (200, 258, 3):  # lines expire
         stub = FakeLogs(["Complete"], as_answered(row(requests, bytes_sent="2.147483648E9")))
         assert query(stub) == 0
         assert json.loads(capsys.readouterr().out) == [row(requests, bytes_sent=2_147_483_648)]
     [request] = stub.requests("StartQuery")
     assert request["logGroupName"] == OUTPUTS["access_log_group_name"]
-    assert (request["startTime"], request["endTime"]) == (
-        SENT_MS // 1000 - 60,
-        SENT_MS // 1000 + 69,
-    )
+    sent_s = SENT_MS // 1000
+    assert (request["startTime"], request["endTime"]) == (sent_s - 60, sent_s + 69)
     assert "run_id" not in request["queryString"].partition("filter")[2]  # no line has one
     kept = server_side.stored(folder)
     assert (kept["role"], kept["rows"]) == (ROLE, [row(258, bytes_sent=2_147_483_648)])
     folder.write_json("server_side.json", kept | {"rows": [7]})
-    assert (
-        query(FakeLogs(["Complete"], as_answered(row(3)))),
-        server_side.stored(folder)["rows"],
-    ) == (0, [row(3)])
+    assert query(FakeLogs(["Complete"], as_answered(row(3)))) == 0
+    assert server_side.stored(folder)["rows"] == [row(3)]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +104,7 @@ def test_the_access_logs_are_asked_about_the_runs_time_and_never_lose_rows(query
         ({}, FakeLogs(["Complete"], []), "has no line of that time"),
     ],
 )
-def test_once_the_lines_are_gone_the_kept_rows_are_printed(
+def test_stored_rows_are_printed_once_the_lines_are_gone(
     query, folder, capsys, outputs, stub, words
 ):
     server_side.store(
@@ -121,7 +119,7 @@ def test_once_the_lines_are_gone_the_kept_rows_are_printed(
 
 
 class LateLogs(SimulatedAws):
-    """CloudWatch gives the rows that there are from each second on, or raises an error."""
+    """CloudWatch returns the rows that exist at each second, or raises an error."""
 
     def start_query(self, **request):
         self.asked_at_s.append(self.now_s)
@@ -166,7 +164,7 @@ DENIED = cloudwatch_query.ClientError({"Error": {"Code": "AccessDeniedException"
         ({0: []}, KeyboardInterrupt(), False, [0], 0, "stopped waiting"),
     ],
 )
-def test_before_a_stack_goes_its_access_logs_are_waited_for_but_not_for_ever(
+def test_a_sweep_waits_for_access_logs_before_the_stack_goes_but_not_forever(
     folder, capsys, monkeypatch, rows_from_s, error, is_kept, asked_at_s, requests, words
 ):
     logs = LateLogs("aws", OUTPUTS)
@@ -175,7 +173,7 @@ def test_before_a_stack_goes_its_access_logs_are_waited_for_but_not_for_ever(
     assert logs.asked_at_s == asked_at_s
     assert server_side.requests((server_side.stored(folder) or {}).get("rows", ())) == requests
     assert words in " ".join(capsys.readouterr().err.split())
-    if isinstance(error, KeyboardInterrupt):  # by SIGTERM it ends the sweep
+    if isinstance(error, KeyboardInterrupt):  # SIGTERM ends the sweep
         monkeypatch.setattr(server_side.signals, "first", signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
             server_side.collect(logs, folder, kept=is_kept, **logs.clocked)
@@ -192,28 +190,25 @@ def test_before_a_stack_goes_its_access_logs_are_waited_for_but_not_for_ever(
         ("aws", ["concurrency_value=1"], "warning", "--take-over --keep"),
     ],
 )
-def test_the_doctor_says_whether_s3_will_tell(target, settings, status, words):
+def test_the_doctor_says_whether_access_logs_will_be_available(target, settings, status, words):
     settings = ["server_side_proof=true", *settings]
     plan = make_plan(EXPERIMENTS["download"], target, settings, messages_per_concurrency=10)
     [finding] = [row for row in checks.run(plan, [checks.PLAN]) if row.check == "access logs"]
     assert finding.status == status and words in finding.sentence
 
 
-def test_the_proof_is_on_the_bill_only_where_it_is_on_and_so_is_the_wait_for_it():
-    swept = ["concurrency_value=1", "memory_size=1024", "server_side_proof="]
-    plans = (
-        make_plan(
-            EXPERIMENTS["download"],
-            "aws",
-            [*swept[:2], swept[2] + is_on],
-            messages_per_concurrency=10,
+def test_access_logs_and_the_wait_for_them_are_estimated_only_if_enabled():
+    swept = ["concurrency_value=1", "memory_size=1024"]
+    off, on = (
+        cost.estimate(
+            make_plan(EXPERIMENTS["download"], "aws", settings, messages_per_concurrency=10)
         )
-        for is_on in ("false", "true")
+        for settings in ([*swept, "server_side_proof=false"], [*swept, "server_side_proof=true"])
     )
-    off, on = map(cost.estimate, plans)
     assert on.total_s == pytest.approx(off.total_s + server_side.WAIT_S)
     gb = {item.what: item.quantity for item in on.items if item not in off.items}
-    # 10 downloads of a HEAD and 128 parts, and 67 requests that put the object: 1.5 KiB each.
+    # 10 downloads with a HEAD and 128 parts each, and 67 requests to upload the object: 1.5
+    # KiB each.
     lines = (10 * 129 + 67) * 1536 / 2**30
     assert gb["S3 access log lines"] == pytest.approx(lines)
     assert gb["scans of access log lines"] == pytest.approx(11 * lines)

@@ -1,4 +1,5 @@
-"""Whose stack a sweep takes, what runs beside it, and that it goes, or that what stays is said."""
+"""Which stack a sweep takes, what runs with it, and that it is destroyed, or what remains
+is reported."""
 
 import contextlib
 from types import SimpleNamespace
@@ -16,8 +17,8 @@ from stampede.sweep.swept_stack import SweptStack
 from tests.fakes.own_sleep import replace_sleep
 
 OUTPUTS = {"region": "us-east-1", "experiment": "download", "kept_bucket": "k", "no_bucket": None}
-# The provider's words (internal/service/cloudformation/stack.go), but for the reason, which nobody
-# has seen.
+# The provider's words (internal/service/cloudformation/stack.go), except the reason, which hasn't
+# been observed.
 NOT_EXPORTED = RunError(
     "terraform destroy failed: waiting for CloudFormation Stack "
     "(arn:aws:cloudformation:us-east-1:1:stack/stampede-filesystem-s3files/0a1b) delete: stack "
@@ -27,13 +28,13 @@ NOT_EMPTY = RunError("terraform destroy failed: BucketNotEmpty")
 
 
 class QueueDoesNotExist(Exception):
-    """As botocore's client has it."""
+    """As defined by botocore's client."""
 
 
 @pytest.fixture
 def calls(monkeypatch, tmp_path):
-    """What is done, in its order, with the stack of an experiment that names two buckets, one of
-    which isn't there."""
+    """The actions, in order, on the stack of an experiment that names two buckets, one of
+    them missing."""
     done = []
 
     def delete_queue(QueueUrl):
@@ -63,7 +64,8 @@ def calls(monkeypatch, tmp_path):
 
 @pytest.fixture
 def swept(calls, monkeypatch):
-    """Makes a sweep's stack, whose applies, destroys, and emptied buckets come out so, in turn."""
+    """Makes a sweep's stack; `results` are the outcomes of its applies, destroys and emptied
+    buckets, in turn."""
 
     def make(kind, *, keep=False, outputs=OUTPUTS, resources=(), **results):
         def doing(name, what, usual=None):
@@ -106,8 +108,8 @@ EMPTY, GONE = "empty k", "couldn't be destroyed"
     ("experiment", "happening", "done", "words"),
     [
         ("download", {}, [EMPTY, "destroy"], ""),
-        # What functions wrote after Ctrl-C goes once they are gone; a stack that stays for another
-        # reason is said.
+        # Objects written after Ctrl-C are removed once the functions are gone; another reason why a
+        # stack stays is reported.
         ("download", {"counts": (5, 2), "destroys": [NOT_EMPTY]}, [EMPTY, "destroy"] * 2, ""),
         (
             "download",
@@ -141,20 +143,20 @@ EMPTY, GONE = "empty k", "couldn't be destroyed"
         ),
     ],
 )
-def test_what_terraform_cant_empty_is_emptied_before_the_destroy(
+def test_buckets_that_terraform_cannot_empty_are_emptied_before_the_destroy(
     swept, calls, capsys, experiment, happening, done, words
 ):
     swept("aws", **happening).take_down({"experiment": experiment})
     said = " ".join(capsys.readouterr().err.split())
     assert (calls, words in said, GONE in said) == (done, True, GONE in words)
-    assert ("queue.work" in said) == ("resources" in happening), "what stays is listed"
+    assert ("queue.work" in said) == ("resources" in happening), "remaining resources are listed"
 
 
 TAKEN_DOWN = ["stop hosts", "delete queue", "destroy"]
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_hosts_run_with_the_stack_and_end_before_their_queue_goes(swept, calls, keep):
+def test_hosts_run_with_the_stack_and_stop_before_their_queue_is_deleted(swept, calls, keep):
     made = swept("local", keep=keep, outputs=OUTPUTS | {"kept_bucket": None})
     made.apply({"experiment": "download"})
     made.take_down({})
@@ -164,7 +166,7 @@ def test_hosts_run_with_the_stack_and_end_before_their_queue_goes(swept, calls, 
 @pytest.mark.parametrize("started", [True, False])
 @pytest.mark.parametrize("again", [None, KeyboardInterrupt()])
 @pytest.mark.parametrize("interrupted", [True, False])
-def test_a_local_stack_goes_with_the_emulator_that_the_sweep_started(
+def test_the_emulator_that_the_sweep_started_is_stopped_with_its_stack(
     swept, calls, capsys, started, again, interrupted
 ):
     made = swept("local", destroys=[again], outputs={})
@@ -178,9 +180,7 @@ def test_a_local_stack_goes_with_the_emulator_that_the_sweep_started(
 
 
 @pytest.mark.parametrize("is_guest", [False, True])
-def test_an_emulator_that_has_something_of_the_users_own_is_no_sweeps_to_stop(
-    calls, monkeypatch, is_guest
-):
+def test_an_emulator_with_the_users_own_resources_is_not_stopped(calls, monkeypatch, is_guest):
     monkeypatch.setattr(swept_stack.ministack, "running", lambda state_dir: SimpleNamespace())
     monkeypatch.setattr(swept_stack.embedded, "start", lambda follow_parent: None)
     stack_lock.own("local", "earlier", started_emulator=True)
@@ -190,7 +190,7 @@ def test_an_emulator_that_has_something_of_the_users_own_is_no_sweeps_to_stop(
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_a_stack_that_another_terraform_is_changing_is_left_to_it(swept, calls, is_first):
+def test_a_stack_locked_by_another_terraform_is_left_alone(swept, calls, is_first):
     made = swept("aws", applies=[*([] if is_first else [()]), StateLockedError("locked")])
     if not is_first:
         made.apply({"experiment": "download"})
@@ -211,7 +211,7 @@ def test_a_stack_that_another_terraform_is_changing_is_left_to_it(swept, calls, 
         (0, "another", {}, ""),
     ],
 )
-def test_a_stack_of_somebody_else_is_refused_unless_it_is_given(
+def test_another_runs_stack_is_refused_unless_taken_over(
     calls, monkeypatch, applied, owner, options, refusal
 ):
     terraform = SimpleNamespace(

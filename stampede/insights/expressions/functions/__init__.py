@@ -1,1 +1,2 @@
-"""The functions of the language, as tables of SQL builders, and those that take Python."""
+"""The language's functions, as tables of SQL builders, and the Python functions behind some
+of them."""

@@ -1,9 +1,8 @@
-"""The IP address functions; what they count as an address is told in `addresses`."""
+"""The IP address functions; `addresses` defines what an address is."""
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.functions.addresses import network_of
 from stampede.insights.expressions.functions.function import Build, Function, boolean
-from stampede.insights.language.syntax import Call, Text
+from stampede.insights.language.syntax import Call, Text, refusal
 from stampede.insights.values import Kind, Value, as_text
 
 _VALID, _IN_SUBNET = "insights_is_ip", "insights_in_subnet"
@@ -25,7 +24,7 @@ def _in_subnet(version: int) -> Function:
                 f"{subnet.value!r} is not {wanted}; write the start of the block and its length, "
                 "as in 192.0.2.0/24"
             )
-            raise QueryError(message, subnet.span.line, subnet.span.column)
+            raise refusal(subnet.span, message)
 
     return Function(
         2, 2, boolean(f"{_IN_SUBNET}({{}}, {{}}, {version})"), check=check, python=_IN_SUBNET

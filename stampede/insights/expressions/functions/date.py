@@ -1,13 +1,12 @@
-"""The functions that read and write dates as text; the formats are told in `dates`."""
+"""The functions that parse and format dates; `dates` describes the formats."""
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.functions.dates import (
     DateFormatError,
     parse_pattern,
     strftime_format,
 )
 from stampede.insights.expressions.functions.function import Function
-from stampede.insights.language.syntax import Call, Text
+from stampede.insights.language.syntax import Call, Text, refusal
 from stampede.insights.values import Kind, Value, as_text, sql_string
 
 _PARSE = "insights_parse_date"
@@ -27,12 +26,10 @@ def _check_parse(call: Call) -> None:
     try:
         pattern = parse_pattern(written.value)
     except DateFormatError as error:
-        raise QueryError(str(error), written.span.line, written.span.column) from None
+        raise refusal(written.span, str(error)) from None
     if "offset" in pattern.groupindex and len(call.arguments) == 3:
         zone = call.arguments[2]
-        raise QueryError(
-            "the format has an offset, so leave the time zone out", zone.span.line, zone.span.column
-        )
+        raise refusal(zone.span, "the format has an offset, so leave the time zone out")
 
 
 def _check_format(call: Call) -> None:
@@ -40,22 +37,22 @@ def _check_format(call: Call) -> None:
     try:
         strftime_format(written.value)
     except DateFormatError as error:
-        raise QueryError(str(error), written.span.line, written.span.column) from None
+        raise refusal(written.span, str(error)) from None
 
 
 def _check_texts(call: Call, name: str, example: str) -> Text:
-    """The format, once it and the time zone are known to be text."""
+    """The format, after checking that it and the time zone are text."""
     written = call.arguments[1]
     if not isinstance(written, Text) or not written.value:
         message = f'{name} takes its format as text in quotes, as in "{example}"'
-        raise QueryError(message, written.span.line, written.span.column)
+        raise refusal(written.span, message)
     for zone in call.arguments[2:]:
         if not isinstance(zone, Text) or zone.value != "UTC":
             message = (
                 f'{name} supports only the time zone "UTC"; for another, add its offset in '
                 "milliseconds"
             )
-            raise QueryError(message, zone.span.line, zone.span.column)
+            raise refusal(zone.span, message)
     return written
 
 

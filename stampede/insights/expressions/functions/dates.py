@@ -1,11 +1,11 @@
 """Date formats: Java's DateTimeFormatter patterns for `parseDate` and strftime's for `formatDate`.
 
-Source: "Datetime functions" of the CloudWatch Logs user guide, which names the two notations; what
-their letters mean is
+Source: "Datetime functions" of the CloudWatch Logs user guide, which names the two notations; their
+letters are defined in
 https://docs.oracle.com/javase/8/docs/api/java/time/format/DateTimeFormatter.html and POSIX
-strftime. Letters whose text depends on a language, a calendar or the width of a field are refused.
-Undocumented, decided here: without a time zone it is UTC, no other is known; without a time it is
-midnight; what doesn't match, or is no date, is missing.
+strftime. Letters that depend on a language, a calendar or a field width are refused. Undocumented,
+decided here: the time zone is UTC unless there is an offset; without a time it is midnight; text
+that doesn't match, or isn't a date, is missing.
 """
 
 import re
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-# Java's letters, repeated as often as they must be: what each run takes from the text.
+# What each run of a Java letter, of the required length, takes from the text.
 _FIELDS = {
     "yyyy": r"(?P<year>[0-9]{4})",
     "uuuu": r"(?P<year>[0-9]{4})",
@@ -40,13 +40,13 @@ _DIRECTIVES |= {"F": "%Y-%m-%d", "T": "%H:%M:%S", "R": "%H:%M", "D": "%m/%d/%y",
 
 
 class DateFormatError(ValueError):
-    """A format that isn't evaluated; the text says which part of it and what is."""
+    """An unsupported format; the message says which part, and what is supported."""
 
 
 @lru_cache(256)
 def parse_pattern(java: str) -> re.Pattern[str]:
-    """The regular expression of a Java pattern such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`. Raises
-    DateFormatError."""
+    """The regular expression of a Java pattern such as `yyyy-MM-dd'T'HH:mm:ss.SSSXXX`.
+    Raises DateFormatError."""
     pieces = [match.group() for match in _PIECE.finditer(java)]
     try:
         pattern = re.compile("".join(map(_taken, pieces)))
@@ -62,7 +62,7 @@ def parse_pattern(java: str) -> re.Pattern[str]:
 
 
 def _taken(piece: str) -> str:
-    """The regular expression of one quoted text, run of a letter, or other character."""
+    """The regular expression for a quoted text, a run of a letter, or another character."""
     if piece == "''":
         return "'"
     if piece.startswith("'"):
@@ -85,8 +85,8 @@ def _taken(piece: str) -> str:
 
 @lru_cache(65_536)
 def parse_date(text: str, java: str) -> int | None:
-    """Milliseconds since 1970 of a date written as the Java pattern says (UTC without an offset);
-    else None."""
+    """Milliseconds since 1970 of a date in the Java pattern (UTC without an offset); None if it
+    doesn't match."""
     match = parse_pattern(java).fullmatch(text)
     if match is None:
         return None
@@ -113,8 +113,7 @@ def _zone(offset: str) -> timezone:
 
 
 def strftime_format(written: str) -> str:
-    """DuckDB's format of a strftime format, for times in UTC. Raises DateFormatError."""
-
+    """DuckDB's equivalent of a strftime format, for times in UTC. Raises DateFormatError."""
     if "%" not in written:
         raise DateFormatError("the format has no %; write a strftime format, as in %Y-%m-%d")
 

@@ -1,4 +1,4 @@
-"""One scalar function as the compiler needs it, and how most of them are written in SQL."""
+"""A scalar function as the compiler needs it, and common ways of writing one in SQL."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,15 +21,15 @@ Build = Callable[[list[Value]], Value]
 
 @dataclass(frozen=True)
 class Function:
-    """`build` turns compiled arguments into the compiled call; `most` is None when arguments are
-    unlimited.
+    """`build` turns compiled arguments into the compiled call; `most` is None for
+    unlimited arguments.
 
-    `simple` asks for arguments that are columns or literals: the SQL may mention them more than
-    once, and a number that isn't finite is already missing. Functions that hand infinity on do
-    without. `structures` says that maps and lists are handed on instead of being missing; `flag` is
-    the argument written `true` or `false`; `time` says that the first argument must be a timestamp;
-    `check` refuses arguments by their value; `python` names the function of `python_functions` that
-    the SQL calls.
+    `simple` asks for columns or literals as arguments: the SQL may repeat them, and non-finite
+    numbers are already missing. Functions that pass infinity on do without. `structures` says that
+    maps and lists are passed on instead of becoming missing; `flag` is the index of an argument
+    written `true` or `false`; `time` says that the first argument must be a timestamp; `check`
+    refuses arguments by their value; `python` names the function of `python_functions` that the
+    SQL calls.
     """
 
     least: int
@@ -44,8 +44,8 @@ class Function:
 
 
 def numeric(template: str, whole: str = "") -> Build:
-    """SQL of type double from arguments read as numbers; `whole` is what it makes of one whole
-    number."""
+    """SQL of type double from arguments read as numbers; `whole` is the same for one
+    whole number."""
 
     def build(args: list[Value]) -> Value:
         known = exact(args[0]) if whole else None
@@ -66,14 +66,14 @@ def boolean(template: str) -> Build:
 
 
 def one_or_zero(template: str) -> Build:
-    """A boolean in SQL that the reference calls a number, 1 or 0."""
+    """A boolean in SQL that is a number, 1 or 0, according to the reference."""
     return lambda args: Value(
         f"CAST({template.format(*map(as_text, args))} AS BIGINT)", Kind.INTEGER
     )
 
 
 def unified(values: list[Value]) -> tuple[list[str], Kind]:
-    """SQL of values that may stand for one another, all of one kind, and that kind."""
+    """SQL of values that may replace one another, converted to one kind, and that kind."""
     kinds = {value.kind for value in values}
     if Kind.INTEGER in kinds and all(
         value.kind is Kind.INTEGER or _is_whole(value) for value in values
@@ -89,6 +89,6 @@ def unified(values: list[Value]) -> tuple[list[str], Kind]:
 
 
 def _is_whole(value: Value) -> bool:
-    """Whether it is a literal that 64 bits hold."""
+    """Whether it is a literal that fits in 64 bits."""
     known = exact(value) if value.kind is Kind.NUMBER and value.literal is not None else None
     return known is not None and abs(value.literal) < 2**63

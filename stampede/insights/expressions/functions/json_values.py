@@ -1,26 +1,25 @@
 """The JSON functions: maps and lists from text and back.
 
-Undocumented, decided here: `jsonStringify` writes without white space; `jsonArrayContains` compares
-by text, so that the number 7 is found as "7", and true as 1.
+Undocumented, decided here: `jsonStringify` writes no white space; `jsonArrayContains` compares by
+text, so that "7" finds the number 7, and 1 finds true.
 """
 
-from stampede.insights.errors import QueryError
 from stampede.insights.events.strict_json import is_lax
 from stampede.insights.expressions.functions.function import Function
 from stampede.insights.expressions.structures import items
-from stampede.insights.language.syntax import Call, Name
+from stampede.insights.language.syntax import Call, Name, refusal
 from stampede.insights.values import STRUCTURES, Kind, Value, as_text
 
 _MAKERS = {"jsonparse", "split"}
 
 
 def _parse(args: list[Value]) -> Value:
-    """A map or list from text that is one as a whole; else empty."""
+    """A map or list from text that is one as a whole; otherwise missing."""
     return Value(f"TRY(CAST(json({_strict(as_text(args[0]))}) AS VARCHAR))", Kind.MAP)
 
 
 def _strict(text: str) -> str:
-    """SQL of text that may be a map or list as RFC 8259 has them; NULL for other text."""
+    """SQL of text that may be a map or list according to RFC 8259; NULL for other text."""
     may_be = rf"regexp_matches({text}, '^\s*[\[{{]')"
     return f"CASE WHEN {may_be} THEN CASE WHEN {is_lax(text)} THEN NULL ELSE {text} END END"
 
@@ -31,15 +30,14 @@ def _stringify(args: list[Value]) -> Value:
 
 def _check_stringify(call: Call) -> None:
     argument = call.arguments[0]
-    if not isinstance(argument, Name) and not (
-        isinstance(argument, Call) and argument.function in _MAKERS
-    ):
+    is_made = isinstance(argument, Call) and argument.function in _MAKERS
+    if not isinstance(argument, Name) and not is_made:
         message = "jsonStringify takes a map or list, such as jsonParse returns"
-        raise QueryError(message, argument.span.line, argument.span.column)
+        raise refusal(argument.span, message)
 
 
 def _raw(value: Value) -> str:
-    """SQL of JSON text; NULL where it isn't JSON."""
+    """SQL of JSON text; NULL if it isn't JSON."""
     return value.sql if value.kind in STRUCTURES else _strict(as_text(value))
 
 
@@ -54,7 +52,7 @@ def _array_size(args: list[Value]) -> Value:
 def _array_contains(args: list[Value]) -> Value:
     list_, sought = args
     parsed = f"TRY(json({_raw(list_)}))"
-    # A map or list as the value sought is null, as for any other function on text.
+    # A map or list to search for is null, as in any function on text.
     structures = {Kind.MAP: "NULL", Kind.JSON: f"insights_text(insights_scalar({sought.sql}))"}
     text = structures[sought.kind] if sought.kind in structures else as_text(sought)
     texts = items(parsed, "insights_text(insights_scalar(CAST(item AS VARCHAR)))")

@@ -1,12 +1,11 @@
 """The line formats that `parse` knows by name: logfmt and CSV.
 
 Source: https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Parse.html, which
-names the formats but not their fine points. Decided here:
+names the formats without details. Decided here:
 
-* logfmt: `key=value` pairs between white space; a value in double quotes may hold spaces, a
-backslash there taking the
-  next character as it is; a word without `=` is passed over; of a repeated key the last counts. A
-  line without a pair has no map.
+* logfmt: `key=value` pairs separated by white space; a value in double quotes may contain spaces,
+  and a backslash there escapes the next character; words without `=` are ignored; of a repeated key
+  the last counts. A line without a pair has no map.
 * CSV: RFC 4180 with comma and double quote, for one line. White space belongs to the value.
 """
 
@@ -19,7 +18,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
 def logfmt_map(text: str) -> str | None:
-    """The pairs of a logfmt line as the text of a JSON object; None when there are none."""
+    """The pairs of a logfmt line as a JSON object, in text; None if there are none."""
     pairs = {}
     for key, value in _PAIR.findall(text):
         pairs[key] = _ESCAPE.sub(r"\1", value[1:-1]) if value.startswith('"') else value
@@ -27,8 +26,8 @@ def logfmt_map(text: str) -> str | None:
 
 
 def csv_values(text: str) -> list[str] | None:
-    """The values of a CSV line, in order; None when its quotes don't match or it holds more than
-    one line."""
+    """The values of a CSV line, in order; None if its quotes don't match or it has
+    several lines."""
     try:
         rows = list(csv.reader([text.rstrip("\r\n")], strict=True))
     except csv.Error:

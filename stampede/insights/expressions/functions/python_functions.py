@@ -1,10 +1,9 @@
 """Functions that SQL lacks, as Python functions in the database; registered only for queries that
 need them.
 
-Their names in SQL: insights_fragment and insights_first_fields (see `discovery`), insights_is_ip,
-insights_in_subnet and insights_ipv4_number (see `addresses`), insights_parse_date (see `dates`),
-insights_upper and insights_lower (see `text`), insights_logfmt and insights_csv (see
-`line_formats`).
+Defined in `discovery` (insights_fragment, insights_first_fields), `addresses` (insights_is_ip,
+insights_in_subnet, insights_ipv4_number), `dates` (insights_parse_date) and `line_formats`
+(insights_logfmt, insights_csv); `text` explains insights_upper and insights_lower.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,11 +32,10 @@ _FUNCTIONS: dict[str, tuple[Callable, list[str], str]] = {
 
 
 def register(names: Iterable[str], connection: duckdb.DuckDBPyConnection) -> None:
-    """Makes the named functions known to `connection`. A missing argument makes each of them
-    missing."""
+    """Registers the named functions in `connection`. They return NULL if an argument is NULL."""
     for name in sorted(names):
         function, arguments, returned = _FUNCTIONS[name]
-        # an earlier query of this connection has made it known
+        # an earlier query registered it already
         with suppress(duckdb.NotImplementedException):
             connection.create_function(
                 name, _of_present(function), arguments, returned, null_handling="special"

@@ -1,32 +1,28 @@
-"""The scalar functions, as a table: name, number of arguments, and how the call is written in SQL.
+"""The scalar functions, as a table: name, number of arguments, and the SQL of a call.
 
 Source: "Boolean, comparison, numeric, datetime, and other functions" of the CloudWatch Logs user
-guide. Names ignore case. Functions that the table lacks are refused; `if`, `case`, `now` and those
-that take a period are compiled in `expressions`. Undocumented, decided here: `round` rounds halves
-away from zero; `toInt` and `toLong` cut the fraction off, and what is out of their range is
-missing.
+guide. Names ignore case. Functions not in the table are refused; `expressions` compiles `if`,
+`case`, `now` and the functions that take a period. Undocumented, decided here: `round` rounds
+halves away from zero; `toInt` and `toLong` truncate, and numbers out of their range are missing.
 """
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions.exact import exact
 from stampede.insights.expressions.functions.address import ADDRESS_FUNCTIONS
 from stampede.insights.expressions.functions.date import DATE_FUNCTIONS
 from stampede.insights.expressions.functions.function import Build, Function, numeric, unified
 from stampede.insights.expressions.functions.json_values import JSON_FUNCTIONS
 from stampede.insights.expressions.functions.text import TEXT_FUNCTIONS
-from stampede.insights.language.syntax import Call, Number
+from stampede.insights.language.syntax import Call, Number, refusal
 from stampede.insights.values import Exact, Kind, Value, as_long, as_number, as_text
 
 
 def _extreme(function: str) -> Build:
-    """greatest, least: of the arguments that are there, so that `greatest(@initDuration, 0)` is 0
-    on warm starts."""
+    """greatest, least: of the arguments that aren't missing, so that `greatest(@initDuration, 0)`
+    is 0 on warm starts."""
 
     def build(args: list[Value]) -> Value:
-        sql, known = (
-            f"{function}({', '.join(map(as_number, args))})",
-            [number for number in map(exact, args) if number],
-        )
+        sql = f"{function}({', '.join(map(as_number, args))})"
+        known = [number for number in map(exact, args) if number]
         if not known:
             return Value(sql, Kind.NUMBER)
         whole = f"{function}({', '.join(number.whole for number in known)})"
@@ -64,7 +60,7 @@ def _check_round(call: Call) -> None:
         places = call.arguments[1]
         if not isinstance(places, Number) or places.value not in range(16):
             message = "round takes a whole number of decimal places from 0 to 15"
-            raise QueryError(message, places.span.line, places.span.column)
+            raise refusal(places.span, message)
 
 
 def _whole(sql_type: str) -> Build:
@@ -74,7 +70,7 @@ def _whole(sql_type: str) -> Build:
 
 
 def _from_millis(args: list[Value]) -> Value:
-    """A timestamp; missing outside of the range that timestamps have here."""
+    """A timestamp; missing outside the supported range."""
     return Value(f"insights_time(floor({as_number(args[0])}))", Kind.TIMESTAMP)
 
 
@@ -117,7 +113,7 @@ _RANGES = (
     "isn't supported: which ranges it covers isn't documented; name them, as in isIpInSubnet(ip, "
     "'198.18.0.0/15')"
 )
-# Documented or often tried names that are not evaluated, each with what to write instead.
+# Documented or often tried names that aren't supported, each with an alternative.
 UNSUPPORTED = {
     "haversine": "haversine isn't supported: the Earth's radius that it takes isn't documented",
     "querystarttime": f"queryStartTime {_WINDOW}",

@@ -1,12 +1,11 @@
 """The string and hashing functions.
 
-Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` as they are and writes a
-space as %20; `urldecode` leaves + as it is; text that can't be decoded is missing, with a % that
-begins no octet and an odd number of hexadecimal digits; `substr` cuts the fraction of its numbers
-off, and a negative one makes it missing; hashes are in lower-case hexadecimal.
+Undocumented, decided here: `urlencode` leaves letters, digits and `-_.~` unchanged and writes a
+space as %20; `urldecode` leaves + unchanged; text that can't be decoded is missing, for example
+with a % that begins no octet or an odd number of hexadecimal digits; `substr` truncates its
+numbers, and is missing if one is negative; hashes are lower-case hexadecimal.
 """
 
-from stampede.insights.errors import QueryError
 from stampede.insights.expressions import patterns
 from stampede.insights.expressions.functions.function import (
     Build,
@@ -15,7 +14,7 @@ from stampede.insights.expressions.functions.function import (
     one_or_zero,
     text,
 )
-from stampede.insights.language.syntax import Call, Regex, Span, Text
+from stampede.insights.language.syntax import Call, Regex, Span, Text, refusal
 from stampede.insights.values import Kind, Value, as_long, as_number, as_text, sql_string
 
 _LONGEST = 2**31
@@ -27,7 +26,7 @@ def _concat(args: list[Value]) -> Value:
 
 
 def _joined(texts: list[str]) -> str:
-    """SQL of all texts in a row; half by half, as SQL takes only so many one after the other."""
+    """SQL that joins all texts, as a balanced tree: DuckDB limits the nesting of `||`."""
     if len(texts) == 1:
         return texts[0]
     middle = len(texts) // 2
@@ -35,31 +34,28 @@ def _joined(texts: list[str]) -> str:
 
 
 def _trim(function: str) -> Build:
-    """Without a second argument white space goes, with one its characters go, from the named
-    side(s)."""
+    """Removes white space, or the characters of the second argument, from the side(s) that
+    `function` names."""
 
     def build(args: list[Value]) -> Value:
-        characters = (
-            as_text(args[1]) if len(args) == 2 else r"chr(32) || chr(9) || chr(10) || chr(13)"
-        )
+        white_space = "chr(32) || chr(9) || chr(10) || chr(13)"
+        characters = as_text(args[1]) if len(args) == 2 else white_space
         return Value(f"{function}({as_text(args[0])}, {characters})", Kind.TEXT)
 
     return build
 
 
 def _substring(args: list[Value]) -> Value:
-    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)` is
-    "foo"."""
+    """substr(text, index[, length]): the index counts from 0, as `substr("xyZfooxyZ", 3, 3)`
+    is "foo"."""
     text, *counts = as_text(args[0]), *map(_count, args[1:])
-    return Value(
-        f"substring({text}, {counts[0]} + 1{''.join(f', {count}' for count in counts[1:])})",
-        Kind.TEXT,
-    )
+    length = "".join(f", {count}" for count in counts[1:])
+    return Value(f"substring({text}, {counts[0]} + 1{length})", Kind.TEXT)
 
 
 def _count(value: Value) -> str:
-    """SQL of a number of characters, its fraction cut off; missing below 0. DuckDB refuses what no
-    text is long for."""
+    """SQL of a number of characters, truncated; missing below 0. Capped, because DuckDB refuses
+    larger numbers."""
     number = f"trunc({as_number(value)})"
     return f"CASE WHEN {number} >= 0 THEN CAST(least({number}, {_LONGEST}) AS BIGINT) END"
 
@@ -86,26 +82,26 @@ def _check_split(call: Call) -> None:
     delimiter = call.arguments[1]
     if not isinstance(delimiter, Text) or not delimiter.value:
         message = "split takes a delimiter of one character or more, in quotes"
-        raise QueryError(message, delimiter.span.line, delimiter.span.column)
+        raise refusal(delimiter.span, message)
 
 
 def _check_replace(call: Call) -> None:
     sought = call.arguments[1]
     if isinstance(sought, Text) and not sought.value:
         message = "what replacing an empty text means isn't documented; write one character or more"
-        raise QueryError(message, sought.span.line, sought.span.column)
+        raise refusal(sought.span, message)
 
 
 def _url_decode(args: list[Value]) -> Value:
-    """DuckDB leaves a % that begins no octet as it is."""
+    """DuckDB would leave a % that begins no octet unchanged."""
     text = as_text(args[0])
     broken = f"regexp_matches({text}, '{_BROKEN_ESCAPE}')"
     return Value(f"CASE WHEN {broken} THEN NULL ELSE TRY(url_decode({text})) END", Kind.TEXT)
 
 
 def _case_of(sql: str, python: str) -> Function:
-    """All case mappings of Unicode: DuckDB knows those of one character to one, and makes ẞ of
-    ß."""
+    """All case mappings of Unicode: DuckDB knows only those of single characters, and maps ß
+    to ẞ."""
 
     def build(args: list[Value]) -> Value:
         text = as_text(args[0])
@@ -117,7 +113,7 @@ def _case_of(sql: str, python: str) -> Function:
     return Function(1, 1, build, python=python)
 
 
-_NOWHERE = Span(1, 1, 0, 0)  # of a pattern that has been checked
+_NOWHERE = Span(1, 1, 0, 0)  # for a pattern that has been checked
 
 
 def _regex_replace(args: list[Value]) -> Value:
@@ -132,18 +128,18 @@ def _check_regex_replace(call: Call) -> None:
     for argument, what in ((pattern, "pattern"), (replacement, "replacement")):
         if not isinstance(argument, Text):
             message = f"regexReplace takes its {what} as text in quotes"
-            raise QueryError(message, argument.span.line, argument.span.column)
+            raise refusal(argument.span, message)
     patterns.regex(Regex(pattern.span, pattern.value))
     if "\\" in replacement.value or "$" in replacement.value:
         message = (
             "what \\ and $ mean in a replacement isn't documented; use parse with groups, and "
             "concat"
         )
-        raise QueryError(message, replacement.span.line, replacement.span.column)
+        raise refusal(replacement.span, message)
 
 
 def _hex_to_ascii(args: list[Value]) -> Value:
-    """DuckDB takes an odd number of digits as well."""
+    """DuckDB would accept an odd number of digits."""
     text = as_text(args[0])
     return Value(f"TRY(decode(unhex(CASE WHEN length({text}) % 2 = 0 THEN {text} END)))", Kind.TEXT)
 
