@@ -134,14 +134,13 @@ def wait_for_round(
 
 
 class _Waiting:
-    """The looks of one drain: what the last one showed, when anything changed, and why it ends.
+    """The polls of one drain: what the last one showed, when that changed, and why the drain ends.
 
-    The deadline counts from the start of the drain where the user gave it, else from the last
-    change. A message that a host holds is one all the time, as the host says again and again that
-    it is at work: how long one takes, nobody knows, and a host that has died says nothing. Of
-    functions, so many run together as the concurrency says, none longer than its timeout; what one
-    doesn't answer is hidden for the visibility timeout. In a round nobody waits for late lines,
-    which come before the end of all rounds.
+    A deadline given by the user counts from the start of the drain, the default one from the last
+    progress of a message. A message held by a host counts as progress: the host keeps extending the
+    message's visibility, and stops when it dies. Functions run at most `concurrency_value` at a
+    time, each up to its timeout; a message that a function never answers is hidden for the
+    visibility timeout. A round doesn't wait for late log lines: the drain of all rounds does.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class _Waiting:
         self._is_given = deadline_s is not None
         self._timeout_s = target.outputs.get("timeout_s", math.inf)
         self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
-        self._started = self._changed = clock()
+        self._started = self._changed = self._progressed = clock()
         self._error: BotoCoreError | ClientError | None = None
         self._has_answered = self._has_read_again = False
         self._ended_early = self._failing = ""
@@ -193,7 +192,8 @@ class _Waiting:
 
     def _what_is_left(self) -> str:
         """What isn't done at the deadline; "" before."""
-        if self._clock() - (self._started if self._is_given else self._changed) <= self._deadline_s:
+        since_s = self._started if self._is_given else self._progressed
+        if self._clock() - since_s <= self._deadline_s:
             return ""
         if self._error and not self._has_answered:
             raise targets.explain(self._error, "draining the queue", self._target) from None
@@ -209,10 +209,13 @@ class _Waiting:
         nothing_comes = before.is_empty or self._awaits_redelivery()
         self._has_read_again = bool(before.without_record and nothing_comes)
         self.state = self.collecting.look(again=self._has_read_again)
-        if self.state != before or (has_hosts(self._target) and self.state.in_flight > 0):
+        if self.state != before:
             self._changed = self._clock()
         elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
+        is_held = has_hosts(self._target) and self.state.in_flight > 0
+        if is_held or self.state.progress != before.progress:
+            self._progressed = self._clock()
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Say an error once. Raises RunError for one that no waiting mends."""

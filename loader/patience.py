@@ -53,6 +53,11 @@ class State:
         """Every message has succeeded or is dead-lettered, and the queue is empty."""
         return self.is_empty and self.finished >= self.sent and not self.without_record
 
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """The counts that only a message's progress changes; SQS's approximate ones may flicker."""
+        return self.finished, self.failed, self.without_record
+
     def words(self) -> str:
         """The state in words, for the progress display."""
         return (
