@@ -210,7 +210,7 @@ def test_an_error_that_no_waiting_mends_ends_it(aws, folder, wait, code, ends_s)
     send(folder, 0)
     aws.fail("GetQueueAttributes", code, between_s=FOR_EVER)
     with pytest.raises(RunError):
-        wait()
+        wait().check()
     assert ends_s <= aws.now_s <= ends_s + 10
 
 
