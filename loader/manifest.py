@@ -1,8 +1,7 @@
-"""Puts the manifest of a key plan: its slices straight to S3, and last an object that says that all
-are there.
+"""Uploads the manifest of a key plan: its slices, and last an object that marks it complete.
 
-A put that was interrupted is completed by the next one. A slice's key names the plan that it is of,
-and S3 shows an object whole or not at all, so a slice of the right size is the right one.
+The next upload completes an interrupted one. A slice's key contains the id of its plan, and S3
+shows an object whole or not at all, so a slice of the right size is the right one.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ PUTS_AT_ONCE = 8
 
 
 def put_manifest(target: Target, *, dry_run: bool = False) -> int:
-    """Put what the applied experiment's manifest lacks; returns how many slices were missing, 0
-    without a key plan.
+    """Upload the missing slices of the applied experiment's manifest; returns how many there were,
+    0 without a key plan.
 
-    Raises RunError when S3 refuses, UsageError where the parameters of the list don't fit.
+    Raises RunError when S3 refuses, UsageError for parameters of the list that don't fit.
     """
     if (plan := _plan(target)) is None:
         return 0
@@ -48,7 +47,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         if dry_run:
             return plan.slice_count
         slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
-        # its characters are ASCII
+        # in ASCII, so its characters are bytes
         missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
         count = 0
@@ -60,7 +59,7 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
 
 
 def check_manifest(target: Target) -> None:
-    """Raise UsageError where the manifest that work orders name isn't complete."""
+    """Raise UsageError if the manifest that the work orders name isn't complete."""
     if (plan := _plan(target)) is None:
         return
     where = f"s3://{target['bucket_name']}/{plan.manifest}"
@@ -80,12 +79,12 @@ def _complete_key(plan: Manifest) -> str:
 
 
 def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
-    """What is there of the manifest: keys and their sizes in bytes."""
+    """The keys of the manifest in S3, with their sizes in bytes."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest)
     return {stored["Key"]: stored["Size"] for page in pages for stored in page.get("Contents", ())}
 
 
 def _is_complete(plan: Manifest, sizes: dict[str, int]) -> bool:
-    """Whether a put came to its end, and no slice was deleted since: a message would fail at it
-    again and again."""
+    """Whether an upload has ended, and no slice is missing: a message would fail at it again and
+    again."""
     return {_complete_key(plan), *map(plan.slice_key, range(plan.slice_count))} <= sizes.keys()
