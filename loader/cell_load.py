@@ -50,8 +50,8 @@ class CellLoad:
         """The load of the stack with the usual number of messages; `in_order` are the axes of the
         work order."""
         experiment = target.experiment
-        usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
-        values = {**usual, **target.outputs, **in_order}
+        usual = experiment.messages_per_concurrency
+        values = {"messages_per_concurrency": usual, **target.outputs, **in_order}
         order = experiment.order(values, objects)
         execution, proof = experiment.execution(values), experiment.proof(values)
         return cls(

@@ -21,7 +21,7 @@ from loader.patience import (
     FAILING_S,
     LATE_S,
     POLL_S,
-    ROUND_POLL_S,
+    ROUND_POLL,
     SETTLE_S,
     State,
     default_deadline_s,
@@ -155,7 +155,7 @@ class _Waiting:
     ) -> None:
         self.collecting, self.state = collecting, State()
         self._target, self._clock, self._sleep, self._option = target, clock, sleep, target.option
-        self._poll_s = (ROUND_POLL_S if in_round else POLL_S)[self._option]
+        self._poll_s = POLL_S[self._option] * (ROUND_POLL if in_round else 1)
         self._settle_s = SETTLE_S[self._option]
         self._late_s = self._settle_s if in_round else LATE_S[self._option]
         self._is_default = deadline_s is None

@@ -118,9 +118,8 @@ def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]
     """The lines among log events that list failed objects. A truncated line is left out, so its
     objects will be missing."""
     for line in _objects(events, _FAILURES):
-        if isinstance(line.get("failed_objects"), list) and all(
-            name in line for name in ("run_id", *_OF_LINE)
-        ):
+        is_whole = {"run_id", *_OF_LINE} <= line.keys()
+        if is_whole and isinstance(line.get("failed_objects"), list):
             yield line
 
 

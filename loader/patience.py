@@ -8,8 +8,9 @@ from stampede.stacks.target import Target
 
 # Between two polls.
 POLL_S = {"local": 0.5, "aws": 5.0}
-# In a round, of which there are many. A poll takes the embedded AWS some ms of CPU time.
-ROUND_POLL_S = {"local": 0.2, "aws": 2.0}
+# Rounds, of which there are many, poll sooner: after this part of it. A poll takes the embedded AWS
+# some ms of CPU time.
+ROUND_POLL = 0.4
 # SQS's counts are approximate for about a minute after a change (SQS guide, GetQueueAttributes):
 # the queue counts as empty after it has looked empty for longer than that.
 SETTLE_S = {"local": 5.0, "aws": 90.0}

@@ -250,20 +250,15 @@ def account(store: Store) -> list[CellAccount]:
     errors, foreign = _errors(store), dict(store.rows(_FOREIGN))
     objects = _objects(store) if store.experiment.shared_list else {}
     none = ObjectsAccount(*[0] * 8) if store.experiment.shared_list else None
-    accounts = []
-    for counts in _counts(store, _COUNTS):
-        cell = counts["cell"]
-        error_records, commonest = errors.get(cell, (0, ""))
-        accounts.append(
-            CellAccount(
-                **counts,
-                foreign=foreign.get(cell, 0),
-                objects=objects.get(cell, none),
-                error_records=error_records,
-                commonest_error=commonest,
-            )
+    return [
+        CellAccount(
+            **counts,
+            **errors.get(counts["cell"], {}),
+            foreign=foreign.get(counts["cell"], 0),
+            objects=objects.get(counts["cell"], none),
         )
-    return accounts
+        for counts in _counts(store, _COUNTS)
+    ]
 
 
 def _counts(store: Store, query: str) -> list[dict[str, Any]]:
@@ -279,15 +274,14 @@ def _counts(store: Store, query: str) -> list[dict[str, Any]]:
     ]
 
 
-def _errors(store: Store) -> dict[str, tuple[int, str]]:
+def _errors(store: Store) -> dict[str, dict[str, Any]]:
     """By cell, the number of error records, and the most frequent failure in words."""
-    found: dict[str, tuple[int, str]] = {}
+    errors: dict[str, dict[str, Any]] = {}
     for cell, total, kind, count, example in store.rows(_ERRORS):
-        records = counted(total, "error record")
-        found.setdefault(
-            cell, (total, f"{cell}: {count:,} of {records}: {kind}, for example {example}")
-        )
-    return found
+        of_all = f"{count:,} of {counted(total, 'error record')}"
+        commonest = f"{cell}: {of_all}: {kind}, for example {example}"
+        errors.setdefault(cell, {"error_records": total, "commonest_error": commonest})
+    return errors
 
 
 def _objects(store: Store) -> dict[str, ObjectsAccount]:

@@ -17,6 +17,7 @@ import contextlib
 import fcntl
 import itertools
 import json
+import mmap
 import os
 import re
 import shlex
@@ -36,7 +37,6 @@ UNANSWERED_FILE = "unanswered.jsonl"
 FAILED_OBJECTS = "failed_objects.jsonl"
 # The message numbers of attempts at a cell that were set aside.
 ABANDONED = "abandoned.jsonl"
-_CHUNK_BYTES = 65_536
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,79}")
 
 
@@ -88,14 +88,13 @@ class RunFolder:
             _make(path, exist_ok=True)
             return cls(path)
         stem = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        for attempt in range(1, 1000):
-            path = results_dir / (stem if attempt == 1 else f"{stem}-{attempt}")
+        path, numbers = results_dir / stem, itertools.count(2)
+        while True:
             try:
                 _make(path)
+                return cls(path)
             except FileExistsError:
-                continue
-            return cls(path)
-        raise UsageError(f"--results-dir: no free run id {stem}-* in {results_dir}; give --run")
+                path = results_dir / f"{stem}-{next(numbers)}"
 
     @classmethod
     def find(cls, results_dir: Path, run_id: str | None, option: str = "--run") -> RunFolder:
@@ -263,18 +262,11 @@ def _cut_torn_line(path: Path) -> None:
         file = stored_json.opened(path, os.O_RDWR, "r+b")
     except FileNotFoundError:
         return
-    with file:
-        end = keep = file.seek(0, os.SEEK_END)
-        while keep > 0:
-            start = max(0, keep - _CHUNK_BYTES)
-            file.seek(start)
-            newline = file.read(keep - start).rfind(b"\n")
-            if newline >= 0:
-                keep = start + newline + 1
-                break
-            keep = start
-        if keep < end:
-            file.truncate(keep)
+    with file, contextlib.suppress(ValueError):  # of mmap, for an empty file
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            size, end = len(content), content.rfind(b"\n") + 1
+        if end < size:
+            file.truncate(end)
 
 
 @contextlib.contextmanager

@@ -323,7 +323,7 @@ class SweepRun:
         of the cells fails."""
         if drained.left:
             which = names[0] if len(names) == 1 else counted(len(names), "cell")
-            why = f"messages still in progress, so the sweep stops here: {drained.left}"
+            why = f"messages in progress, so the sweep stops here: {drained.left}"
             raise RunError(f"{which}: {why}")
         if drained.ended_early:
             _drop_messages(

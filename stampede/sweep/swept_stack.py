@@ -184,8 +184,7 @@ class SweptStack:
         if isinstance(error, RunError | UsageError):
             say(str(error), style="red")
         if self._started_emulator:
-            nothing_stays = "nothing stays: the embedded AWS is stopped with it"
-            say(f"the stack wasn't destroyed, but {nothing_stays}", style="yellow")
+            say("nothing stays: the stack ends with the embedded AWS", style="yellow")
             return
         say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
         with contextlib.suppress(RunError, OSError):
@@ -212,8 +211,6 @@ class SweptStack:
 
     def _has_waited_for(self, error: RunError) -> bool:
         """Wait if the experiment declares that such an error passes; returns whether it did."""
-        if not self._applied:
-            return False
         refusal = EXPERIMENTS[self._applied["experiment"]].passing_refusal
         if refusal is None or not re.search(refusal.pattern, str(error)):
             return False
@@ -240,6 +237,4 @@ class SweptStack:
 
     def _emptied(self) -> Sequence[str]:
         """The outputs that name buckets which Terraform can't empty."""
-        return (
-            EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
-        )
+        return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy
