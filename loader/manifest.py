@@ -1,4 +1,4 @@
-"""Uploads the manifest of a key plan: its slices, and last an object that marks it complete.
+"""Uploads the slices of a key plan's manifest.
 
 The next upload completes an interrupted one. A slice's key contains the id of its plan, and S3
 shows an object whole or not at all, so a slice of the right size is the right one.
@@ -6,7 +6,6 @@ shows an object whole or not at all, so a slice of the right size is the right o
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from loader.dataset import in_flight
@@ -54,7 +53,6 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         for _ in in_flight(put, missing, PUTS_AT_ONCE):
             count += 1
             progress.advance(task)
-        put((_complete_key(plan), json.dumps(plan.parameters(), indent=2)))
     return count
 
 
@@ -74,10 +72,6 @@ def _plan(target: Target) -> Manifest | None:
     return shared_list and shared_list.manifest(target.outputs)
 
 
-def _complete_key(plan: Manifest) -> str:
-    return f"{plan.manifest}complete.json"
-
-
 def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
     """The keys of the manifest in S3, with their sizes in bytes."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest)
@@ -85,6 +79,5 @@ def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
 
 
 def _is_complete(plan: Manifest, sizes: dict[str, int]) -> bool:
-    """Whether an upload has ended, and no slice is missing: a message would fail at it again and
-    again."""
-    return {_complete_key(plan), *map(plan.slice_key, range(plan.slice_count))} <= sizes.keys()
+    """Whether no slice is missing: a message would fail at it again and again."""
+    return set(map(plan.slice_key, range(plan.slice_count))) <= sizes.keys()

@@ -218,8 +218,7 @@ class Seeding:
 
 class Manifest(Protocol):
     """A list of so many `objects` in slices, each of them an object of S3 below the prefix
-    `manifest`. `slices` are their texts in turn, in ASCII, made while they are asked for; the same
-    `parameters` (JSON) make the same ones."""
+    `manifest`. `slices` are their texts in turn, in ASCII, made while they are asked for."""
 
     objects: int
     manifest: str
@@ -228,8 +227,6 @@ class Manifest(Protocol):
     def slice_key(self, index: int) -> str: ...
 
     def slices(self) -> Iterator[str]: ...
-
-    def parameters(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

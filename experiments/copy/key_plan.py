@@ -141,10 +141,6 @@ class KeyPlan:
         """How many slices the manifest has."""
         return -(-self.objects // self.slice_rows)
 
-    def parameters(self) -> dict[str, Any]:
-        """What the list is made of, as JSON."""
-        return asdict(self)
-
     def slice_key(self, index: int) -> str:
         """The key of slice `index` (from 0)."""
         return f"{self.manifest}{index:06d}.csv"

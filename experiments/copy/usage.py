@@ -121,8 +121,8 @@ def _usage(
     count, object_bytes = values["object_count"], values["object_bytes"]
     # A manifest and its masters; or a source of which one object is uploaded, and the others are
     # copies of it.
-    uploaded, copied, manifest = (values["masters"], 0, slices + 1) if slices else (1, count - 1, 0)
-    puts = uploaded * put_requests(object_bytes) + copied + manifest
+    uploaded, copied = (values["masters"], 0) if slices else (1, count - 1)
+    puts = uploaded * put_requests(object_bytes) + copied + slices
     stored_gb = (uploaded + copied + count) * object_bytes / BYTES_IN_A_GB
     return Usage(
         moved_mb=mebibytes(largest * object_bytes),
