@@ -104,8 +104,8 @@ def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
     """Abort the unfinished uploads of a bucket, or of one key, whose hidden parts are billed;
     returns how many. It is no error if one is already gone."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
-    listed = [upload for page in pages for upload in page.get("Uploads", [])]
-    uploads = [upload for upload in listed if upload["Key"] == key or not key]
+    listed = filter(None, pages.search("Uploads[]"))
+    uploads = [upload for upload in listed if key in ("", upload["Key"])]
     for upload in uploads:
         with suppress(s3.exceptions.NoSuchUpload):
             s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])

@@ -75,5 +75,5 @@ def _delete_all(s3: Any, bucket: str) -> int:
 def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
     """The keys of one listing, page by page; a page before the last may be empty."""
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        if keys := [stored["Key"] for stored in page.get("Contents", [])]:
-            yield keys
+        if "Contents" in page:
+            yield [stored["Key"] for stored in page["Contents"]]

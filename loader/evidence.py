@@ -58,6 +58,9 @@ FROM (
     )
 ) GROUP BY cell HAVING max(n) > $1 AND max(at_ms - first_ms) > 60000
 """
+_FAILURES = """
+SELECT error_type, error_message, count(*) FROM records WHERE status = 'error' GROUP BY ALL
+"""
 
 
 def note_latest(folder: RunFolder, latest_ms: int) -> None:
@@ -90,7 +93,7 @@ def check_run(target: Target, folder: RunFolder) -> None:
     described = {
         "format": FORMAT,
         "stampede_version": version("stampede"),
-        "experiment": target.experiment.name if "experiment" in target.outputs else None,
+        "experiment": target.outputs.get("experiment"),
         "target": target.kind,
     }
     listed = [{"id": name, **check} for name, check in checks.items()]
@@ -120,9 +123,7 @@ def _codes(store: Store) -> dict[str, Any]:
     """Failures by their error_type and the status and code of the answer; anything of another form
     is left out."""
     counts: Counter[str] = Counter()
-    columns = "error_type, error_message, count(*)"
-    failures = store.rows(f"SELECT {columns} FROM records WHERE status = 'error' GROUP BY ALL")
-    for kind, message, count in failures:
+    for kind, message, count in store.rows(_FAILURES):
         code = _CODE.match(str(message))
         parts = [kind if kind in KINDS else "other", *(filter(None, code.groups()) if code else ())]
         counts[" ".join(parts)] += count

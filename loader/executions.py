@@ -172,7 +172,8 @@ class _Cell:
         elapsed_s = seconds["set_seconds"]
         ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
         record = {"concurrency_limit": target["concurrency_value"]}
-        record |= {} if failure else {target.experiment.time_field: elapsed_s}
+        if not failure:
+            record[target.experiment.time_field] = elapsed_s
         record |= dict(
             memory_size=target["memory_size"],
             experiment_tag=target["experiment_tag"],

@@ -106,8 +106,10 @@ def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> i
         max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=-1)
         for name in (SENT, ABANDONED)
     )
-    last_sent += 0 if knows_all_sent else MOST_UNRECORDED
-    last_cut_off += MOST_UNRECORDED if last_cut_off >= 0 else 0
+    if not knows_all_sent:
+        last_sent += MOST_UNRECORDED
+    if last_cut_off >= 0:
+        last_cut_off += MOST_UNRECORDED
     return max(last_sent, last_cut_off) + 1
 
 

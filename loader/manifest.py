@@ -75,7 +75,7 @@ def _plan(target: Target) -> Manifest | None:
 def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
     """The keys of the manifest in S3, with their sizes in bytes."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest)
-    return {stored["Key"]: stored["Size"] for page in pages for stored in page.get("Contents", ())}
+    return {stored["Key"]: stored["Size"] for stored in filter(None, pages.search("Contents[]"))}
 
 
 def _is_complete(plan: Manifest, sizes: dict[str, int]) -> bool:

@@ -64,8 +64,7 @@ class Payloads:
         if isinstance(value, list) and any(map(_is_weighted, value)):
             for number, row in enumerate(value, start=1):
                 if not _is_weighted(row):
-                    keys = '"payload" and "weight" alone'
-                    raise ValueError(f"each element must have {keys}; element {number} doesn't")
+                    raise ValueError(f'element {number} must have "payload" and "weight" alone')
                 if type(row["weight"]) not in (int, float) or not 0 < row["weight"] < math.inf:
                     raise ValueError(f"a weight must be a number above 0, got {row['weight']!r}")
             bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
@@ -112,9 +111,8 @@ class Payloads:
     def message_bytes(self) -> list[tuple[int, float]]:
         """For each payload the bytes of a message with its attribute, and the share of the
         messages."""
-        total = sum(self.weights)
         return [
-            (len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / total)
+            (len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights))
             for body, weight in zip(self.bodies, self.weights, strict=True)
         ]
 

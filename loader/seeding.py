@@ -29,7 +29,7 @@ CONFIG = {
 }
 # A NAT gateway drops a connection that is idle for 350 s (VPC guide, "NAT gateway basics"), and
 # Linux sends its first probe after two hours. TCP_KEEPIDLE is TCP_KEEPALIVE on macOS.
-_IDLE = socket.TCP_KEEPIDLE if hasattr(socket, "TCP_KEEPIDLE") else socket.TCP_KEEPALIVE
+_IDLE = getattr(socket, "TCP_KEEPIDLE", None) or socket.TCP_KEEPALIVE
 PROBES = ((socket.IPPROTO_TCP, _IDLE, 60), (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30))
 # Between attempts after an apply, some of whose effects take a while to spread.
 PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)

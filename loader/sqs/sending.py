@@ -136,9 +136,9 @@ class _Flood:
                 self._unknown.update(order.seq for order in batch)
             return batch, failure
         accepted, failed = _rows(answer, "Successful"), _rows(answer, "Failed")
-        self._accept(
-            {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
-        )
+        rows = {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
+        if rows:
+            self._accept(rows)
         remaining = {name: order for name, order in entries.items() if name not in accepted}
         self._unknown.update(order.seq for name, order in remaining.items() if name not in failed)
         refused = [failed[name] for name in remaining if name in failed]
@@ -153,8 +153,7 @@ class _Flood:
             Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown))
             for seq, row in rows.items()
         ]
-        if accepted:
-            self._on_accepted(accepted)
+        self._on_accepted(accepted)
 
 
 def _rows(answer: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:

@@ -85,8 +85,7 @@ async def send_message_batch(
         async with asyncio.timeout(2 * endpoint.timeout_s), post as response:
             answer = _object(await _content(response))
     except (aiohttp.ClientError, OSError) as error:
-        why = f"{type(error).__name__} {error}"
-        raise Failure(f"connection to {at} broke: {why}", is_unknown=True) from error
+        raise Failure(f"connection to {at} broke: {_words(error)}", is_unknown=True) from error
     if response.status == 200:
         return answer
     code = str(answer.get("__type", "")).rpartition("#")[2]
@@ -105,8 +104,7 @@ class _Connector(aiohttp.TCPConnector):
         try:
             connection = await super().connect(request, *arguments, **options)
         except (aiohttp.ClientError, OSError) as error:
-            why = f"{type(error).__name__} {error}"
-            raise Failure(f"can't connect to {request.url.origin()}: {why}") from error
+            raise Failure(f"can't connect to {request.url.origin()}: {_words(error)}") from error
         if connection.protocol.should_close:
             connection.close()
             raise Failure(f"{request.url.origin()} sent an answer that nobody asked for")
@@ -120,6 +118,10 @@ async def _content(response: aiohttp.ClientResponse) -> bytes:
         if len(content) > MAX_ANSWER_BYTES:
             raise Failure(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes", is_unknown=True)
     return content
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__} {error}"
 
 
 def _object(content: bytes) -> dict[str, Any]:
