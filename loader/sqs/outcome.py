@@ -48,8 +48,10 @@ class Outcome:
         sent = counted(self.sent, "message")
         text = f"sent {sent}, {self.failed} failed, in {self.seconds:.2f} s"
         if self.possible_duplicates:
-            twice = "may be in the queue twice (sent again after an unknown outcome)"
-            text += f"; {self.possible_duplicates} {twice}"
+            text += (
+                f"; {self.possible_duplicates} may be in the queue twice (sent again after an "
+                "unknown outcome)"
+            )
         if self.maybe_sent:
             text += f"; {self.maybe_sent} of the failed may be in the queue"
         return text + (f"; {self.reason}" if self.failed else "")
