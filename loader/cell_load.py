@@ -1,10 +1,8 @@
-"""What is sent to a cell: its messages, and the one that prepares it where they share a list of
-keys.
+"""What is sent to a cell: its messages and, if they share a list of keys, one that prepares it.
 
-Messages that share a list each have their own part of it by their place in the flood, not by their
-number: a cell that is run again after a kill begins with the first part again. Warm-ups take the
-same parts, and do the same work; what they leave is gone before the flood, because the preparation
-comes after them.
+A message's part of a shared list follows from its place in the flood, not from its number: a cell
+that is run again after a kill begins with the first part again. Warm-ups take the same parts and do
+the same work; the preparation, which comes after them, removes what they leave.
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ from stampede.stacks.target import Target
 class CellLoad:
     """The work orders of a cell on an applied stack.
 
-    `order` is what all of them say; `share(index)` what the index-th of a flood says beside it;
-    `count` is how many a flood has where the experiment decides that; `preparation` what the
-    message says that goes before the flood, None without one; `execution` the query that Athena
-    carries out for each message in the place of a flood, None where they go to functions; `proof`
-    what a message says that only shows whether the function has its permissions, None where the
-    experiment has no such message or Athena does the work.
+    All contain `order`, the index-th of a flood also `share(index)`. `count` is the number of
+    messages in a flood, if the experiment sets it. `preparation` is the content of the message that
+    precedes the flood, None without one. `execution` is the query that Athena runs for each message
+    instead of a flood, None where functions do the work. `proof` is a small work order that shows
+    whether the function has its permissions, None if the experiment has none or Athena does the
+    work.
     """
 
     order: Mapping[str, Any]
@@ -49,11 +47,11 @@ class CellLoad:
     def of(
         cls, target: Target, in_order: Mapping[str, Any], objects: Sequence[DataObject]
     ) -> CellLoad:
-        """The load of the stack, with `in_order` as the axes of the work order, and as many
-        messages as are usual."""
+        """The load of the stack with the usual number of messages; `in_order` are the axes of the
+        work order."""
         experiment = target.experiment
-        usual = {"messages_per_concurrency": experiment.messages_per_concurrency}
-        values = {**usual, **target.outputs, **in_order}
+        usual = experiment.messages_per_concurrency
+        values = {"messages_per_concurrency": usual, **target.outputs, **in_order}
         order = experiment.order(values, objects)
         execution, proof = experiment.execution(values), experiment.proof(values)
         return cls(
@@ -67,7 +65,7 @@ class CellLoad:
 
     @property
     def warm_up_share(self) -> Callable[[int], Mapping[str, Any]]:
-        """`share` for warm-ups, of which there may be more than a flood has messages."""
+        """`share` for warm-ups, which may outnumber the messages of a flood."""
         share, count = self.share, self.count
         return share if count is None else lambda index: share(index % count)
 
@@ -81,11 +79,11 @@ def prepare(
     deadline_s: float | None = None,
     **options: Any,
 ) -> Outcome | None:
-    """Send the message that prepares the cell and wait until it has come to rest; None where there
-    is none to send.
+    """Send the message that prepares the cell and wait for its end; returns None if the cell needs
+    none.
 
     It is a warm-up: recorded, and in no figure. `deadline_s` is the drain's, `options` are the
-    flood's. Raises RunError where it failed: the flood would find what an earlier one left.
+    flood's. Raises RunError if it fails: the flood would meet the remains of an earlier one.
     """
     if load.preparation is None:
         return None

@@ -1,5 +1,4 @@
-"""What a run sent and what came of it so far: log events, records and dead letters, stored as they
-arrive."""
+"""Stores a run's log events, records and dead letters as they arrive, and counts its messages."""
 
 from __future__ import annotations
 
@@ -31,8 +30,8 @@ CREATE VIEW ends AS SELECT cell, seq FROM records WHERE status = 'ok' UNION ALL 
     FROM letters;
 CREATE VIEW times AS SELECT sent_at_ms AS ms FROM sent UNION ALL SELECT finished_at_ms FROM records;
 """
-# Messages that left no trace, and no more of them than are still on their way: the newest, as which
-# it is nobody can see. What else has no trace stays unaccounted for.
+# Messages without a trace, at most as many as are still on their way. Nothing shows which those
+# are, so the newest are taken; the others stay unaccounted for.
 _SILENT = """
 SELECT cell, seq, sent_at_ms FROM (
     FROM waited_for ANTI JOIN traces USING (cell, seq) ORDER BY sent_at_ms DESC, line DESC LIMIT $1
@@ -41,11 +40,11 @@ SELECT cell, seq, sent_at_ms FROM (
 
 
 class Collecting:
-    """One run's messages; with `cells` the state is of those only, the account always of the whole
+    """One run's messages. `cells` limits the state to theirs; the account is always of the whole
     run."""
 
     def __init__(self, target: Target, folder: RunFolder, cells: Collection[str] = ()) -> None:
-        """Take up what is stored. Raises UsageError when the run sent nothing, or without
+        """Read what is stored. Raises UsageError when the run sent nothing, or without
         credentials."""
         self._target, self._folder, self._cells = target, folder, cells
         self._sqs, self._store = target.client("sqs"), open_store(folder, strict=True)
@@ -66,11 +65,8 @@ class Collecting:
         self._abandoned = abandoned(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._accounts: list[CellAccount] = []
-        # A drain may have been killed between its appends: events were stored, and what is in them
-        # wasn't.
-        stored = [
-            rows(f"SELECT count(*) FROM {table}")[0][0] for table in ("records", "failed_objects")
-        ]
+        # A drain killed between its appends has stored log events, and not yet what is in them.
+        stored = self._count("records"), self._count("failed_objects")
         self._add(lambda: folder.rows("log_events.jsonl"), *stored)
         self._events = LogEvents(
             target.client("logs"),
@@ -88,11 +84,11 @@ class Collecting:
         return sum(counts.sent for counts in self._waited_for())
 
     def look(self, *, again: bool = False) -> State:
-        """Store what is new, and say how things stand. Raises what boto3 raises; what was stored
-        before stays.
+        """Store what is new, and return the state. Raises boto3's errors; what is stored by then
+        stays.
 
         `again` reads all log lines since the first message that is waited for: CloudWatch may show
-        one minutes after its time, when nobody asks for that time any more.
+        a line minutes after its time, which an ordinary poll no longer covers.
         """
         pending, in_flight = message_counts(self._sqs, self._target["queue_url"])
         dead_count = sum(message_counts(self._sqs, self._target["dead_letter_queue_url"]))
@@ -102,7 +98,6 @@ class Collecting:
             own = [row for row in self._of_this_run(letters) if not self._is_abandoned(row)]
             self._append("letters", "dead_letters.jsonl", own)
         accounts = self._waited_for()
-        [(record_count,)] = self._store.rows("SELECT count(*) FROM records")
         return State(
             sent=sum(counts.sent for counts in accounts),
             finished=sum(map(self._finished, accounts)),
@@ -111,80 +106,75 @@ class Collecting:
             pending=pending,
             in_flight=in_flight,
             dead=sum(counts.dead_lettered for counts in accounts),
-            records=record_count,
+            records=self._count("records"),
         )
 
     def is_long_past(self, seconds: float) -> bool:
-        """Whether the newest message and the newest record known are older than `seconds`."""
-        now_ms = int(time.time() * 1000)  # a line may say anything of the future
+        """Whether the newest message and the newest record are older than `seconds`."""
+        now_ms = int(time.time() * 1000)  # ignores times in the future, which any line may contain
         [(newest_ms,)] = self._store.rows("SELECT max(ms) FROM times WHERE ms <= ?", now_ms)
         return newest_ms is not None and now_ms - newest_ms > seconds * 1000
 
     def have_ended(self, number: int) -> bool:
         """Whether each message of a round has left a record, or is a dead letter; a failed one may
         be delivered again."""
-        query = (
-            "SELECT 1 FROM (FROM waited_for WHERE round = ?) ANTI JOIN traces USING (cell, seq) "
-            "LIMIT 1"
-        )
-        return not self._store.rows(query, number)
+        of_round = "FROM waited_for ANTI JOIN traces USING (cell, seq) WHERE round = ? LIMIT 1"
+        return not self._store.rows(of_round, number)
 
     def open_for_s(self) -> float:
-        """Seconds since the first message was sent of those that haven't come to their end; 0
-        without one."""
+        """Seconds since the first unfinished message was sent; 0 without one."""
         [(first_ms,)] = self._store.rows(
             "SELECT min(sent_at_ms) FROM waited_for ANTI JOIN ends USING (cell, seq)"
         )
         return 0.0 if first_ms is None else time.time() - first_ms / 1000
 
     def give_up(self, at_most: int) -> None:
-        """Note the messages that left no trace as unanswered, but no more of them than are still on
-        their way."""
+        """Store the messages without a trace as unanswered, at most as many as are still on their
+        way."""
         names = ("cell", "seq", "sent_at_ms")
         silent = [dict(zip(names, row, strict=True)) for row in self._store.rows(_SILENT, at_most)]
         self._append("unanswered", UNANSWERED_FILE, silent)
 
     def failing(self, at_once: int, since_s: float) -> str:
-        """The first of the cells whose messages fail, of which so many run `at_once`, once the
-        first message was sent at least `since_s` ago; "" where none does."""
+        """The first cell whose messages all fail, with `at_once` of them running; "" if none does,
+        or if the first message was sent less than `since_s` seconds ago."""
         if time.time() - self._first_ms / 1000 < since_s:
             return ""
-        failing = [counts.cell for counts in self._waited_for() if counts.is_failing(at_once)]
-        return "".join(failing[:1])
+        failing = (counts.cell for counts in self._waited_for() if counts.is_failing(at_once))
+        return next(failing, "")
 
     def accounts(self) -> list[CellAccount]:
-        """The account of the whole run as it stands, counted again where anything has come."""
+        """The current account of the whole run."""
         self._accounts = self._accounts or account(self._store)
         return self._accounts
 
     def close(self) -> list[CellAccount]:
-        """Write the account, show the dead letters again, and return it."""
+        """Write and return the account, and make the dead letters visible again."""
         accounts = with_unrecorded(self.accounts(), self._folder.path)
         self._folder.write_json("accounting.json", [counts.as_dict() for counts in accounts])
         if self._target.option == "aws":
             evidence.note_latest(self._folder, self._events.latest_ms)
-        # the letters show again by themselves
+        # they become visible again by themselves, too
         with contextlib.suppress(BotoCoreError, ClientError):
             self._letters.show_again()
         return accounts
 
     def _finished(self, counts: CellAccount) -> int:
-        """Messages that nothing more becomes of; a query that failed isn't delivered again."""
-        return (
-            counts.succeeded
-            + counts.dead_lettered
-            + (counts.failed if counts.cell in self._executed else 0)
-        )
+        """Messages at their end; a query that failed isn't delivered again."""
+        failed = counts.failed if counts.cell in self._executed else 0
+        return counts.succeeded + counts.dead_lettered + failed
 
     def _waited_for(self) -> list[CellAccount]:
-        """The accounts of the cells that are waited for."""
-        return [
-            counts for counts in self.accounts() if not self._cells or counts.cell in self._cells
-        ]
+        accounts = self.accounts()
+        return [counts for counts in accounts if not self._cells or counts.cell in self._cells]
+
+    def _count(self, table: str) -> int:
+        [(count,)] = self._store.rows(f"SELECT count(*) FROM {table}")
+        return count
 
     def _keep(self, events: list[dict[str, Any]]) -> None:
-        """Store events, and of them this run's records and failed objects; but for what came late
-        of an attempt that was set aside."""
+        """Store events with this run's records and failed objects in them, except those that come
+        late from an attempt that was set aside."""
 
         def is_abandoned(event: dict[str, Any]) -> bool:
             lines = self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
@@ -201,15 +191,15 @@ class Collecting:
         skipped_records: int = 0,
         skipped_rows: int = 0,
     ):
-        """Store what `events` hold of this run, but for so many records and failed objects, which
-        are stored."""
+        """Store this run's records and failed objects in `events`, skipping those already
+        stored."""
         own = self._of_this_run(records(events()))
         self._append("records", "records.jsonl", itertools.islice(own, skipped_records, None))
         rows = failed_rows(self._of_this_run(failed_lines(events())))
         self._append("failed_objects", FAILED_OBJECTS, itertools.islice(rows, skipped_rows, None))
 
     def _append(self, table: str, name: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Store rows in their file and count them, one by one: there may be millions."""
+        """Store rows in their file and table, one by one: there may be millions."""
         rows = iter(rows)
         if (first := next(rows, None)) is not None:
             self._store.add(table, self._folder.appended(name, itertools.chain([first], rows)))
@@ -219,16 +209,13 @@ class Collecting:
         return (line for line in lines if line["run_id"] == self._folder.run_id)
 
     def _is_abandoned(self, row: dict[str, Any]) -> bool:
-        """Whether it is of an attempt at a cell that was set aside, and came late."""
+        """Whether it comes late from an attempt at a cell that was set aside."""
         return any(row["seq"] in numbers for numbers in self._abandoned.get(row["cell"], ()))
 
 
 def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:
-    """Messages that wait in a queue, and those in flight, as SQS counts them: approximately."""
-    names = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesDelayed")
-    answer = sqs.get_queue_attributes(
-        QueueUrl=queue_url, AttributeNames=[*names, "ApproximateNumberOfMessagesNotVisible"]
-    )["Attributes"]
-    return sum(int(answer[name]) for name in names), int(
-        answer["ApproximateNumberOfMessagesNotVisible"]
-    )
+    """SQS's approximate counts of the messages waiting in a queue, and of those in flight."""
+    names = [f"ApproximateNumberOfMessages{kind}" for kind in ("", "Delayed", "NotVisible")]
+    answer = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=names)["Attributes"]
+    visible, delayed, in_flight = (int(answer[name]) for name in names)
+    return visible + delayed, in_flight

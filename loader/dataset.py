@@ -1,13 +1,12 @@
-"""`stampede dataset`: puts an experiment's objects, streamed in parallel; nothing is stored on this
-machine.
+"""`stampede dataset`: uploads an experiment's objects in parallel, without storing them on disk.
 
 boto3's transfer manager sends them, with the CRC-32 of every part, and aborts an upload that fails
-or is interrupted, so that no hidden parts are billed; leftovers of a killed run are aborted by the
-next one. The checksum of an object in parts is of the composite type, one of the parts' checksums,
-which boto3 leaves alone on the way down (botocore.httpchecksum). One of the whole object it would
-compute again in every GET, and the functions would measure that; objects below
-LEAST_MULTIPART_BYTES have one, where it costs nothing. What is copied and never read has one as
-well: a copy has the same then, whatever its ETag, and that is how a copy is known for what it is.
+or is interrupted, so that no hidden parts are billed; the next run aborts the leftovers of a killed
+one. Objects in parts get a composite checksum, one over the checksums of the parts, which boto3
+doesn't verify in a GET (botocore.httpchecksum). It would verify a full-object checksum, and the
+functions would measure that; objects below LEAST_MULTIPART_BYTES have one, where it costs nothing.
+Objects that are only copied have one too: the copy keeps it, whatever its ETag, and is recognized
+by it.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from stampede.stacks import target as targets
 from stampede.stacks.target import Target
 
 PARTS_AT_ONCE = 8
-# Heads and copies: S3 works and this machine waits. Far below what a prefix takes.
+# HEAD and COPY calls, for which this machine only waits. Far below the request rate of a prefix.
 CALLS_AT_ONCE = 32
-RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies at once may meet SlowDown
+RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies may meet SlowDown
 METADATA_KEY = "stampede-content"
-# items taken for each that is in flight: the last of them are all that is waited for together
+# Items taken at a time, for each worker; a batch ends before the next one begins.
 AHEAD = 4
 
 Item = TypeVar("Item")
@@ -47,11 +46,8 @@ Result = TypeVar("Result")
 def put_objects(
     target: Target, objects: Sequence[DataObject], seed: int = 1, *, dry_run: bool = False
 ) -> int:
-    """Put those of `objects` that aren't there yet, then make those that are copies of others;
-    returns how many were missing.
-
-    Raises RunError when S3 refuses.
-    """
+    """Upload the missing `objects`, then copy those that are copies of others; returns how many
+    were missing. Raises RunError when S3 refuses."""
     s3, bucket = _client(target), target["bucket_name"]
     are_there = _each(target, "checking", objects, lambda item: _is_there(s3, bucket, item, seed))
     there, originals, copies = [], [], []
@@ -67,8 +63,8 @@ def put_objects(
 
 
 def stored_objects(target: Target) -> list[DataObject]:
-    """The objects of the experiment that is up, with their sizes in S3. Raises UsageError when one
-    isn't there."""
+    """The objects of the applied experiment, with their sizes in S3. Raises UsageError when one is
+    missing."""
     if (own := own_object.of_stack(target)) is not None:
         return [own]
     s3, bucket = _client(target), target["bucket_name"]
@@ -86,8 +82,8 @@ def stored_objects(target: Target) -> list[DataObject]:
 def in_flight(
     work: Callable[[Item], Result], items: Iterable[Item], at_once: int
 ) -> Iterator[Result]:
-    """What `work` gives for each item, in their order. The first error ends it: what has begun is
-    waited for."""
+    """The results of `work` for each item, in order. The first error ends it, after the calls that
+    have begun."""
     source = iter(items)
     with ThreadPoolExecutor(at_once) as pool:
         while taken := list(islice(source, AHEAD * at_once)):
@@ -95,7 +91,7 @@ def in_flight(
 
 
 def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
-    """What S3 says of an object, None where there is none."""
+    """The answer to a HEAD of an object, None if there is none."""
     try:
         return s3.head_object(Bucket=bucket, Key=key)
     except ClientError as error:
@@ -105,15 +101,11 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
 
 
 def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
-    """Abort the unfinished uploads of a bucket, or of one key, whose parts would be billed unseen;
-    returns how many. One that is gone is what was wanted."""
+    """Abort the unfinished uploads of a bucket, or of one key, whose hidden parts are billed;
+    returns how many. It is no error if one is already gone."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
-    uploads = [
-        upload
-        for page in pages
-        for upload in page.get("Uploads", [])
-        if upload["Key"] == key or not key
-    ]
+    listed = filter(None, pages.search("Uploads[]"))
+    uploads = [upload for upload in listed if key in ("", upload["Key"])]
     for upload in uploads:
         with suppress(s3.exceptions.NoSuchUpload):
             s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
@@ -121,8 +113,8 @@ def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
 
 
 def _client(target: Target) -> Any:
-    # Without TLS botocore would hash each body to sign it, with awscrt in native code, which prints
-    # a traceback where the upload is interrupted then. The CRC-32 of each part is compared anyway.
+    # Without TLS botocore hashes each body to sign it, in awscrt's native code, which prints a
+    # traceback when the upload is interrupted. S3 checks the CRC-32 of each part anyway.
     unsigned = {"payload_signing_enabled": False}
     return target.client(
         "s3", max_pool_connections=CALLS_AT_ONCE, retries=dict(RETRIES), s3=unsigned
@@ -130,7 +122,7 @@ def _client(target: Target) -> Any:
 
 
 def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:
-    """Put objects of bytes that are made here, several parts at once."""
+    """Upload objects whose bytes are made here, several parts at once."""
     bucket = target["bucket_name"]
     checksum_type = "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
     for item in objects:
@@ -155,14 +147,13 @@ def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -
                 try:
                     upload.result()
                 except s3.exceptions.NoSuchUpload:
-                    # S3 had completed it, its answer was lost, and this is what boto3 was told when
-                    # it asked again.
+                    # S3 may have completed it and its answer was lost; boto3's retry gets this.
                     if not _is_there(s3, bucket, item, seed):
                         raise
 
 
 class _Content:
-    """An object's bytes as a file, which are made while it is read."""
+    """An object's bytes as a file, made while it is read."""
 
     def __init__(self, seed: int, size_bytes: int) -> None:
         self._parts = (part(seed, index, size_bytes) for index in range(part_count(size_bytes)))
@@ -181,14 +172,14 @@ def _are_copied(target: Target) -> bool:
 
 
 def content_name(size_bytes: int, seed: int) -> str:
-    """What the object's metadata says about its content."""
+    """The object's metadata that identifies its content."""
     return f"shake128-seed-{seed}-bytes-{size_bytes}"
 
 
 def _each(
     target: Target, doing: str, objects: Sequence[DataObject], work: Callable[[DataObject], Any]
 ) -> list[Any]:
-    """What `work` gives for every object, several at once."""
+    """The results of `work` for every object, several at once."""
 
     def explained(item: DataObject) -> Any:
         with targets.explained(f"{doing} s3://{target['bucket_name']}/{item.key}", target):
@@ -213,6 +204,6 @@ def _is_there(s3: Any, bucket: str, item: DataObject, seed: int) -> bool:
 
 
 def _copy(s3: Any, bucket: str, item: DataObject) -> None:
-    """Copy in S3, metadata included, which says what the content is."""
+    """Copy an object within S3, with the metadata that identifies its content."""
     source = {"Bucket": bucket, "Key": item.copy_of}
     s3.copy_object(Bucket=bucket, Key=item.key, CopySource=source, MetadataDirective="COPY")

@@ -1,9 +1,9 @@
-"""Waits until every message of a run, or of one cell, has come to rest, and says what hasn't.
+"""Waits until every message of a run, or of some cells, has come to its end, and reports the rest.
 
-Done means: the queue and its in-flight count are empty, and every message has an ok record or lies
-in the dead-letter queue. What is still open when nothing moves any more, or at the deadline, is
-named. A message that a function took and never answered is hidden for hours, several times: nobody
-waits for that, and it is accounted for as unanswered.
+A drain is done when the queue is empty, with nothing in flight, and every message has an ok record
+or lies in the dead-letter queue. What is still open when nothing changes any more, or at the
+deadline, is reported. A message that a function received and never answered stays hidden for
+hours, several times over: the drain doesn't wait for it, and counts it as unanswered.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from loader.patience import (
     FAILING_S,
     LATE_S,
     POLL_S,
-    ROUND_POLL_S,
+    ROUND_POLL,
     SETTLE_S,
     State,
     default_deadline_s,
@@ -43,9 +43,9 @@ Sleep = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Drained:
-    """How a drain ended: the whole run's accounts, why messages may still be on their way ("" when
-    none is), why the drain ended before some came to their end ("" when all did), and the cell
-    whose messages fail ("" without one)."""
+    """How a drain ended: the accounts of the whole run; `left`, what the deadline cut off;
+    `ended_early`, why the drain didn't wait for all messages; `failing`, the cell whose messages
+    all fail. A text is "" where it doesn't apply."""
 
     accounts: list[CellAccount]
     left: str = ""
@@ -74,12 +74,12 @@ def drain(
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json
     as they arrive.
 
-    With `cells` only their messages are waited for (the account is still of the whole run); `quiet`
-    says only what is wrong, and is for messages that go before a cell's own: after others the lines
-    are stored as columns too. It ends early where only a redelivery could bring a record, or where
-    the first messages of a cell have all failed, unless it `waits_for_redelivery`. Returns how it
-    ended, also at the deadline, so that the caller can show it before it fails. Raises RunError
-    when AWS refuses for good, or doesn't answer until the deadline.
+    `cells` limits the wait to their messages; the account is still of the whole run. `quiet`, for
+    messages that precede a cell's own, reports only problems and doesn't store the log events as
+    columns. The drain ends early when only a redelivery could bring a record (unless
+    `waits_for_redelivery`), or when the first messages of a cell have all failed. At the deadline
+    it returns too, so that the caller can show the account before it fails. Raises RunError when
+    AWS refuses for good.
     """
     waiting = _Waiting(target, Collecting(target, folder, cells), deadline_s, clock, sleep)
 
@@ -115,11 +115,11 @@ def wait_for_round(
     clock: Clock = time.monotonic,
     sleep: Sleep = time.sleep,
 ) -> Drained:
-    """Wait until every message that `cell` sent in its round `number` has a record or is a dead
-    letter, so that none of them is at work when the next cell's are sent. Redeliveries and late log
-    lines are left to the drain of all rounds.
+    """Wait until every message that `cell` sent in round `number` has a record or is a dead letter,
+    so that none is being processed when the next cell's are sent. Redeliveries and late log lines
+    are left to the drain of all rounds.
 
-    Returns how it ended; as early as `drain` where the cell fails. Raises RunError as `drain` does.
+    Ends as early as `drain` when the cell fails. Raises RunError as `drain` does.
     """
     collecting = Collecting(target, folder, [cell])
     waiting = _Waiting(target, collecting, deadline_s, clock, sleep, in_round=True)
@@ -134,14 +134,13 @@ def wait_for_round(
 
 
 class _Waiting:
-    """The looks of one drain: what the last one showed, when anything changed, and why it ends.
+    """The polls of one drain: what the last one showed, when that changed, and why the drain ends.
 
-    The deadline counts from the start of the drain where the user gave it, else from the last
-    change. A message that a host holds is one all the time, as the host says again and again that
-    it is at work: how long one takes, nobody knows, and a host that has died says nothing. Of
-    functions, so many run together as the concurrency says, none longer than its timeout; what one
-    doesn't answer is hidden for the visibility timeout. In a round nobody waits for late lines,
-    which come before the end of all rounds.
+    A deadline given by the user counts from the start of the drain, the default one from the last
+    progress of a message. A message held by a host counts as progress: the host keeps extending the
+    message's visibility, and stops when it dies. Functions run at most `concurrency_value` at a
+    time, each up to its timeout; a message that a function never answers is hidden for the
+    visibility timeout. A round doesn't wait for late log lines: the drain of all rounds does.
     """
 
     def __init__(
@@ -156,27 +155,24 @@ class _Waiting:
     ) -> None:
         self.collecting, self.state = collecting, State()
         self._target, self._clock, self._sleep, self._option = target, clock, sleep, target.option
-        self._poll_s = (ROUND_POLL_S if in_round else POLL_S)[self._option]
+        self._poll_s = POLL_S[self._option] * (ROUND_POLL if in_round else 1)
         self._settle_s = SETTLE_S[self._option]
         self._late_s = self._settle_s if in_round else LATE_S[self._option]
+        self._is_default = deadline_s is None
         self._deadline_s = default_deadline_s(target) if deadline_s is None else deadline_s
-        self._is_given = deadline_s is not None
-        self._timeout_s = target.outputs.get("timeout_s", math.inf)
         self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
-        self._started = self._changed = clock()
+        self._changed_s = self._counted_s = clock()  # the deadline counts from the second
         self._error: BotoCoreError | ClientError | None = None
-        self._has_answered = self._has_read_again = False
+        self._has_read_again = False
         self._ended_early = self._failing = ""
 
     @property
     def quiet_s(self) -> float:
         """Seconds since anything changed."""
-        return self._clock() - self._changed
+        return self._clock() - self._changed_s
 
     def until(self, is_over: Callable[[], bool]) -> Drained:
-        """Look until it is over, or the deadline has passed, which progress puts off.
-
-        Raises RunError where AWS hadn't answered before it, or refuses for good."""
+        """Poll until `is_over` or the deadline. Raises RunError when AWS refuses for good."""
         left = ""
         while not left:
             try:
@@ -184,7 +180,7 @@ class _Waiting:
             except (BotoCoreError, ClientError) as error:
                 self._note_error(error)
             else:
-                self._error, self._has_answered = None, True
+                self._error = None
                 if is_over():
                     break
             self._sleep(self._poll_s)
@@ -192,30 +188,31 @@ class _Waiting:
         return Drained(self.collecting.close(), left, self._ended_early, self._failing)
 
     def _what_is_left(self) -> str:
-        """What isn't done at the deadline; "" before."""
-        if self._clock() - (self._started if self._is_given else self._changed) <= self._deadline_s:
+        """What is still open at the deadline; "" before it."""
+        if self._clock() - self._counted_s <= self._deadline_s:
             return ""
-        if self._error and not self._has_answered:
-            raise targets.explain(self._error, "draining the queue", self._target) from None
-        what = "the drain has lasted" if self._is_given else "no message has made progress for"
+        what = "no message has made progress for" if self._is_default else "the drain has lasted"
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
         limit = f"{self._deadline_s:.0f} s (--deadline-s sets another limit)"
         return f"{what} {limit}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
-        """See how things stand, and read all lines again where none but late ones may come. Raises
-        what boto3 raises."""
+        """Poll once; read all lines again when only late ones may still come. Raises boto3's
+        errors."""
         before = self.state
         nothing_comes = before.is_empty or self._awaits_redelivery()
         self._has_read_again = bool(before.without_record and nothing_comes)
         self.state = self.collecting.look(again=self._has_read_again)
-        if self.state != before or (has_hosts(self._target) and self.state.in_flight > 0):
-            self._changed = self._clock()
+        if self.state != before:
+            self._changed_s = self._clock()
         elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
+        is_held = has_hosts(self._target) and self.state.in_flight > 0
+        if self._is_default and (is_held or self.state.progress != before.progress):
+            self._counted_s = self._clock()
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
-        """Say an error once. Raises RunError for one that no waiting mends."""
+        """Report an error once. Raises RunError when retries can't help."""
         explained = targets.explain(error, "draining the queue", self._target)
         if targets.is_gone(self._target) or kind_of(error).is_final:
             raise explained from None
@@ -224,42 +221,37 @@ class _Waiting:
         self._error = error
 
     def is_at_rest(self) -> bool:
-        """Whether nothing more will happen to the messages: all are finished, or the queue has been
-        empty and nothing has changed for long enough; that takes longer while records are owed,
-        unless all happened so long ago that no line is late any more."""
+        """Whether nothing more will happen: every message is finished, or the queue has been empty
+        and unchanged for long enough. While records are missing, that takes until no line can be
+        late any more."""
         if self.state.is_done or not self.state.is_empty:
             return self.state.is_done
-        waits_for_lines = self.state.without_record and not self.collecting.is_long_past(
-            self._late_s
-        )
-        return self.quiet_s > (self._late_s if waits_for_lines else self._settle_s)
+        may_come = self.state.without_record and not self.collecting.is_long_past(self._late_s)
+        return self.quiet_s > (self._late_s if may_come else self._settle_s)
 
     def has_nothing_at_work(self, since_delivery_s: float) -> bool:
-        """Whether all that is left is in flight, and every delivery has ended: no record can come
-        of it until SQS makes the next one. Where more are in flight than functions run, pollers
-        hold some back until others have ended."""
-        one_after_another = -(
-            -self.state.in_flight // self._target.outputs.get("concurrency_value", 1)
-        )
+        """Whether all open messages are in flight and every function has timed out, so that only a
+        redelivery can bring a record. When more messages are in flight than functions run, the
+        pollers hold some back, and they run one after the other."""
         if not self.state.in_flight or self.state.pending or has_hosts(self._target):
             return False
-        return (
-            since_delivery_s > one_after_another * self._timeout_s + self._settle_s + self._late_s
-        )
+        outputs = self._target.outputs
+        batches = math.ceil(self.state.in_flight / outputs.get("concurrency_value", 1))
+        longest_s = batches * outputs.get("timeout_s", math.inf) + self._settle_s + self._late_s
+        return since_delivery_s > longest_s
 
     def _awaits_redelivery(self) -> bool:
-        """Whether only a redelivery could still bring a record. Nobody sees one begin: the first
-        can a visibility timeout after the message was sent, and the last one as long after the last
-        change."""
+        """Whether only a redelivery could still bring a record. Nothing shows when one begins: the
+        first may begin a visibility timeout after its message was sent, the last as long after the
+        last change."""
         if not self.has_nothing_at_work(self.quiet_s):
-            return False  # without a look through all messages
+            return False  # saves a query over all messages
         return self.has_nothing_at_work(
             self.quiet_s - self.collecting.open_for_s() // self._hidden_s * self._hidden_s
         )
 
     def gives_up(self) -> bool:
-        """Whether nothing is to be waited for; messages without a record are then accounted for as
-        unanswered."""
+        """Whether to stop waiting; messages without a record are then stored as unanswered."""
         if self.is_failing():
             return True
         has_all_lines = self._has_read_again or not self.state.without_record
@@ -269,14 +261,14 @@ class _Waiting:
         in_flight = counted(self.state.in_flight, "message is", "messages are")
         self._ended_early = (
             f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; "
-            "the drain ends now: the functions have timed out, no line is late any more, and SQS "
-            f"redelivers a message only {self._hidden_s:,} s after its last delivery"
+            "the drain ends now: the functions have timed out, no line can be late any more, and "
+            f"SQS redelivers a message only {self._hidden_s:,} s after its last delivery"
         )
         return True
 
     def is_failing(self) -> bool:
-        """Whether the first messages of a cell have all failed: it is given up, with those that
-        haven't run yet."""
+        """Whether the first messages of a cell have all failed; those that haven't run yet are then
+        given up too."""
         at_once = self._target.outputs.get("concurrency_value", 1)
         self._failing = self.collecting.failing(at_once, FAILING_S[self._option])
         if self._failing:

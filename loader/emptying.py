@@ -1,9 +1,9 @@
-"""Empties a bucket where Terraform can't, or not in time: a directory bucket, for which the
-provider's force_destroy is reported broken (terraform-provider-aws#34643), and one of millions of
-objects, of which force_destroy deletes 1,000 at a time, one page after the other.
+"""Empties a bucket that Terraform can't empty, or not in time: a directory bucket, for which the
+provider's force_destroy is reported broken (terraform-provider-aws#34643), or one of millions of
+objects, which force_destroy deletes one page of 1,000 after the other.
 
-A directory bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and what is
-listed while keys go may lack some. So it is listed anew until nothing is found.
+A directory bucket lists its keys in no order (ListObjectsV2 in the S3 API reference), and a listing
+may miss keys while others are deleted. So it is listed again until it is empty.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
-# Requests of 1,000 keys each, DeleteObjects' most.
+# Requests of 1,000 keys, the most that DeleteObjects takes.
 DELETES_AT_ONCE = 8
 
 
@@ -29,8 +29,8 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
     """Delete all objects of `bucket` and abort its unfinished uploads; returns how many objects
     there were.
 
-    A bucket that isn't there is empty. Raises RunError where S3 refuses; with what it says of a
-    key, once all others are gone.
+    A missing bucket is empty. Raises RunError when S3 refuses; if it refuses single keys, once all
+    others are deleted.
     """
     s3 = target.client("s3", max_pool_connections=DELETES_AT_ONCE)
     with targets.explained(f"emptying s3://{bucket}", target):
@@ -51,9 +51,8 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
 
 
 def _delete_all(s3: Any, bucket: str) -> int:
-    """Delete what is listed until nothing is; returns how many. Raises RunError where none of a
-    listing goes: the same error again for all that is left. One that passes, S3 says of single keys
-    too."""
+    """Delete all listed keys until there are none; returns how many. S3 refuses single keys for
+    passing reasons, too, so RunError is raised only when no key of a listing can be deleted."""
 
     def delete(keys: list[str]) -> tuple[int, list[dict[str, str]]]:
         answer = s3.delete_objects(
@@ -74,7 +73,7 @@ def _delete_all(s3: Any, bucket: str) -> int:
 
 
 def _pages(s3: Any, bucket: str) -> Iterator[list[str]]:
-    """The keys of one listing, page by page; a page may be empty and not the last."""
+    """The keys of one listing, page by page; a page before the last may be empty."""
     for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
-        if keys := [stored["Key"] for stored in page.get("Contents", [])]:
-            yield keys
+        if "Contents" in page:
+            yield [stored["Key"] for stored in page["Contents"]]

@@ -1,7 +1,7 @@
-"""Checks Stampede's assumptions about AWS on a run, and writes what came of it to evidence.json.
+"""Checks Stampede's assumptions about AWS against a run, and writes the results to evidence.json.
 
-The file is meant to be sent in, so it holds numbers, the checks' own ids, and error codes: nothing
-that a user named.
+Users may send the file in, so it contains only numbers, the ids of checks, and error codes: no
+name that a user chose.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from stampede.stacks.target import Target
 
 FORMAT = 1
 AFTER_A_MINUTE = 5 + 300  # functions of a standard trigger
-# Status and code at the beginning of an error_message; letters only, so that no key or name passes
-# for a code.
+# Status and code at the beginning of an error_message; letters only, so that no key or name looks
+# like a code.
 _CODE = re.compile(r"[A-Z][A-Za-z0-9]+ (\d{3})(?: ([A-Z][A-Za-z]{2,50}))?:")
 # All words of `error_type`.
 KINDS = frozenset(json.loads((FUNCTIONS / "agreed" / "failures.json").read_text()))
 UNNAMED = ("S3Error", "UnexpectedError")
-# A function's deliveries; what an older function didn't write isn't checked.
+# The deliveries to functions, except records of older functions that lack these fields.
 _DELIVERIES = """
 CREATE TABLE deliveries AS
 SELECT cell, seq, attempt, started_at_ms AS began_ms, finished_at_ms AS ended_ms,
-    whole_of(concurrency_limit) AS n,
-       batch_index
+       whole_of(concurrency_limit) AS n, batch_index
 FROM records
 WHERE started_at_ms IS NOT NULL AND finished_at_ms IS NOT NULL AND attempt IS NOT NULL
     AND NOT list_contains($1, cell)
@@ -46,7 +45,8 @@ FROM (
     QUALIFY attempt = lag(attempt) OVER tries + 1
 )
 """
-# The most invocations at once in its first minute, of each cell with a larger N that lasts longer.
+# The peak of concurrent invocations in the first minute of each cell with a larger N that lasts
+# longer.
 _FIRST_MINUTE = f"""
 SELECT max(running) FILTER (at_ms <= first_ms + 60000)
 FROM (
@@ -58,17 +58,20 @@ FROM (
     )
 ) GROUP BY cell HAVING max(n) > $1 AND max(at_ms - first_ms) > 60000
 """
+_FAILURES = """
+SELECT error_type, error_message, count(*) FROM records WHERE status = 'error' GROUP BY ALL
+"""
 
 
 def note_latest(folder: RunFolder, latest_ms: int) -> None:
-    """Keep by how much the latest line of all drains came late. It reads no records, so every round
-    may do it."""
+    """Keep the longest delay of a log line over all drains. It reads no records, so every round may
+    call it."""
     stored = folder.read_json(FILE, {})
     folder.write_json(FILE, {**stored, "latest_ms": max(latest_ms, stored.get("latest_ms", -1))})
 
 
 def check_run(target: Target, folder: RunFolder) -> None:
-    """Check all records of the run, and store the outcome."""
+    """Check all records of the run, and store the results."""
     latest_ms, store = folder.read_json(FILE, {}).get("latest_ms", -1), open_store(folder)
     store.rows(_DELIVERIES, [row["cell"] for row in folder.rows(EXECUTIONS)])
     # One that waits in a long queue comes back later than it could, so a run in which some came
@@ -90,7 +93,7 @@ def check_run(target: Target, folder: RunFolder) -> None:
     described = {
         "format": FORMAT,
         "stampede_version": version("stampede"),
-        "experiment": target.experiment.name if "experiment" in target.outputs else None,
+        "experiment": target.outputs.get("experiment"),
         "target": target.kind,
     }
     listed = [{"id": name, **check} for name, check in checks.items()]
@@ -98,14 +101,14 @@ def check_run(target: Target, folder: RunFolder) -> None:
 
 
 def _check(held: int = 0, contradicted: int = 0, **values: float | None) -> dict[str, Any]:
-    """How often an assumption held and was contradicted, and figures that say more."""
+    """How often an assumption held and was contradicted, with figures."""
     named = {name: value for name, value in values.items() if value is not None}
     return {"held": int(held), "contradicted": int(contradicted), "values": named}
 
 
 def _ramp(store: Store, target: Target) -> dict[str, Any]:
-    """Whether the first minute is as documented, in cells that ask for more and last longer. Where
-    some cells have provisioned pollers, no cell's ramp is judged."""
+    """Whether concurrency grows as documented in the first minute of cells that want more and last
+    longer. If any cell has provisioned pollers, none is checked."""
     swept = [cell.values.get("provisioned_pollers") for cell in store.planned.values()]
     if not target.outputs.get("function_name") or any(
         [target.outputs.get("provisioned_pollers"), *swept]
@@ -117,14 +120,10 @@ def _ramp(store: Store, target: Target) -> dict[str, Any]:
 
 
 def _codes(store: Store) -> dict[str, Any]:
-    """Our word for each failure, and status and code of the answer: whatever isn't of their form
-    stays out."""
+    """Failures by their error_type and the status and code of the answer; anything of another form
+    is left out."""
     counts: Counter[str] = Counter()
-    failures = (
-        "SELECT error_type, error_message, count(*) FROM records WHERE status = 'error' GROUP BY "
-        "ALL"
-    )
-    for kind, message, count in store.rows(failures):
+    for kind, message, count in store.rows(_FAILURES):
         code = _CODE.match(str(message))
         parts = [kind if kind in KINDS else "other", *(filter(None, code.groups()) if code else ())]
         counts[" ".join(parts)] += count

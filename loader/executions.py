@@ -1,9 +1,8 @@
-"""Carries the messages of a cell out as queries on Athena, one after the other, in the place of a
-flood.
+"""Carries out the messages of a cell as Athena queries, one after the other, instead of a flood.
 
 A query leaves what a flood and a function leave of a message: a row in sent.jsonl, and one record
-as a line in the stack's log group. So drain, account, saved queries and report need not know of it.
-executions.jsonl tells which query may still be running when a run was killed.
+as a line in the stack's log group. So drain, account, saved queries and report treat it like any
+other message. executions.jsonl shows which query may still be running after a run was killed.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from stampede.stacks.target import RETRIES, Target, is_gone
 
 EXECUTIONS = "executions.jsonl"
 LONGEST_ERROR_MESSAGE_CHARACTERS = 300
-# The record's words for what Athena says in milliseconds (API reference, QueryExecutionStatistics).
+# The record's fields for Athena's times in milliseconds (API reference, QueryExecutionStatistics).
 TIMES = {
     "set_seconds": "TotalExecutionTimeInMillis",
     "queue_seconds": "QueryQueueTimeInMillis",
@@ -43,19 +42,18 @@ TIMES = {
     "engine_seconds": "EngineExecutionTimeInMillis",
     "service_seconds": "ServiceProcessingTimeInMillis",
 }
-# Between two looks at a query: the times in its record are Athena's own, so this decides nothing
-# that is measured.
+# Between two polls of a query. They affect no measurement: the times in its record are Athena's.
 FIRST_POLL_S, LONGEST_POLL_S, SLOWER = 0.1, 5.0, 1.5
-# Of calls that aren't answered, or throttled: botocore makes them again for a minute or two.
+# botocore retries unanswered and throttled calls for a minute or two.
 PATIENT = {"retries": {"mode": "standard", "total_max_attempts": 10}}
-# The record's word for a call that failed; any other is QueryFailed.
+# The record's error_type for a failed call; any other is QueryFailed.
 _ERROR_TYPES = {
     Kind.DENIED: "AccessDenied",
     Kind.THROTTLED: "SlowDown",
     Kind.FAULT: "NoConnection",
     Kind.CREDENTIALS: "NoCredentials",
 }
-# Athena gives a reason in words; S3's and Glue's refusals stand in it.
+# Athena gives its reason in prose, which quotes the refusals of S3 and Glue.
 _DENIED_WORDS = re.compile(r"access ?denied|permission", re.I)
 
 
@@ -75,22 +73,20 @@ def carry_out(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Have Athena carry out `execution` `count` times, as messages of `cell`, numbered after those
-    already sent.
+    """Run `execution` on Athena `count` times, as messages of `cell`, numbered after those already
+    sent.
 
     `order`, `share(index)`, `first`, `round_number` and `quiet` are as for a flood. However a query
-    ends, it counts as sent and has its record. Raises RunError where a record can't be stored, and
-    KeyboardInterrupt once the query under way is cancelled and recorded.
+    ends, it counts as sent and has a record. Raises RunError when a record can't be stored, and
+    KeyboardInterrupt once the current query is cancelled and recorded.
     """
-    tell = detail if quiet else say
-    tell(
-        f"{counted(count, 'query', 'queries')} in workgroup {execution.workgroup}: {execution.sql}"
-    )
+    queries = counted(count, "query", "queries")
+    (detail if quiet else say)(f"{queries} in workgroup {execution.workgroup}: {execution.sql}")
     place = {"round": round_number, "warm_up": int(warm_up)}
     sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
-    queries = _Cell(target, folder, cell, order, place, sent)
-    # By the number of a query that a killed run began and sent nowhere, Athena would answer with
-    # that query.
+    messages = _Cell(target, folder, cell, order, place, sent)
+    # A number isn't used again even if a killed run began its query and never noted it as sent:
+    # Athena would answer with that query.
     begun = [row["seq"] + 1 for row in _begun(folder, cell)]
     first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
     with bar() as progress:
@@ -100,7 +96,7 @@ def carry_out(
             query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
             objects = share(first + index).get("objects") if share else None
             try:
-                failure = queries.carry_out(seq, query, objects)
+                failure = messages.carry_out(seq, query, objects)
             finally:
                 query.stop()
             progress.advance(task)
@@ -110,8 +106,7 @@ def carry_out(
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
-    """Cancel the query of `cell` that may still be running because the run was killed in the midst
-    of it."""
+    """Cancel the query of `cell` that a killed run may have left running."""
     for row in _begun(folder, cell)[-1:]:
         if row["state"] != "ended":
             say(f"{cell}: cancelling the query of the interrupted run")
@@ -124,14 +119,14 @@ def _begun(folder: RunFolder, cell: str) -> list[dict[str, Any]]:
 
 
 def token_of(run_id: str, cell: str, seq: int) -> str:
-    """The token by which Athena knows a message's query again, 64 characters (it takes 32 to
-    128)."""
+    """The token by which Athena recognizes a message's query: 64 characters (32 to 128 are
+    allowed)."""
     return hashlib.sha256(json.dumps([run_id, cell, seq]).encode()).hexdigest()
 
 
 @dataclass
 class _Cell:
-    """The queries of a cell; `place` is what their records say of round and warm-up."""
+    """The queries of a cell; `place` has the round and warm-up flag of their records."""
 
     target: Target
     folder: RunFolder
@@ -142,9 +137,9 @@ class _Cell:
     sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     def carry_out(self, seq: int, query: Query, objects: int | None) -> QueryFailure | None:
-        """One message over `objects`, which is written down in an order that survives a kill
-        anywhere; gives why it failed. Raises RunError where its record can't be stored, and
-        KeyboardInterrupt when it is."""
+        """Carry out one message, noting its steps in an order that survives a kill at any point;
+        returns why it failed. `objects` is how many it reads. Raises RunError when its record can't
+        be stored, and KeyboardInterrupt after an interruption."""
 
         def remember(state: str) -> None:
             said = {"seq": seq, "state": state, "execution_id": query.execution_id}
@@ -164,12 +159,12 @@ class _Cell:
     def _record(
         self, seq: int, query: Query, objects: int | None, failure: QueryFailure | None
     ) -> dict[str, Any]:
-        """First what every record has, in this order (functions/agreed/record.json); then the axes
-        by their record's word, in the experiment's order; then what the query gave. What Athena
-        doesn't tell is null."""
+        """The record: the fields that every record has, in this order
+        (functions/agreed/record.json), then the axes in the experiment's order, then the query's
+        own. What Athena doesn't report is null."""
         target, statistics = self.target, query.statistics
         seconds = {
-            name: None if statistics.get(key) is None else statistics[key] / 1000
+            name: statistics[key] / 1000 if key in statistics else None
             for name, key in TIMES.items()
         }
         if failure:
@@ -177,7 +172,8 @@ class _Cell:
         elapsed_s = seconds["set_seconds"]
         ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
         record = {"concurrency_limit": target["concurrency_value"]}
-        record |= {} if failure else {target.experiment.time_field: elapsed_s}
+        if not failure:
+            record[target.experiment.time_field] = elapsed_s
         record |= dict(
             memory_size=target["memory_size"],
             experiment_tag=target["experiment_tag"],
@@ -214,8 +210,8 @@ class _Cell:
         return record
 
     def _axes(self) -> dict[str, Any]:
-        """Every axis of the cell by its record's word: as the work order says, else the stack, else
-        by default."""
+        """Every axis of the cell by its record field: from the work order, else the stack, else
+        its default."""
         settings, fields = {**self.target.outputs, **self.order}, {}
         for axis in self.target.experiment.axes:
             value = settings.get(axis.variable)
@@ -225,8 +221,8 @@ class _Cell:
         return fields
 
     def _put(self, record: Mapping[str, Any]) -> None:
-        """Write a record into the stack's log group as functions write theirs. Raises RunError
-        where that can't be."""
+        """Write a record into the stack's log group, as functions do. Raises RunError when it is
+        refused."""
         logs, group = self.target.client("logs", **PATIENT), self.target["log_group_name"]
         place = {"logGroupName": group, "logStreamName": f"stampede/{self.folder.run_id}"}
         event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
@@ -237,14 +233,13 @@ class _Cell:
                 if code_of(error) != "ResourceAlreadyExistsException":
                     raise
             answer = logs.put_log_events(**place, logEvents=[event])
-        # with status 200: too old or too new, by CloudWatch's clock
+        # A timestamp too old or too new by CloudWatch's clock is rejected with status 200.
         if answer.get("rejectedLogEventsInfo"):
             raise RunError(f"{group} rejected a record's timestamp; set this machine's clock")
 
 
 class QueryFailure(Exception):
-    """A query that came to no good end; `error_type` is the record's word for it, the text says why
-    in one line."""
+    """A query failed; `error_type` is the record's, the text says why in one line."""
 
     def __init__(self, error_type: str, why: str) -> None:
         super().__init__(why)
@@ -253,11 +248,10 @@ class QueryFailure(Exception):
 
 @dataclass
 class Query:
-    """One execution of a query, known to Athena by `token`: however often it is begun, it runs
+    """One execution of a query. Athena knows it by `token`: however often it is started, it runs
     once.
 
-    `execution_id` and `request_id` are "" until it has begun; `statistics` are Athena's, as far as
-    they are known.
+    `execution_id` and `request_id` are "" until it has started; `statistics` are Athena's latest.
     """
 
     target: Target
@@ -277,19 +271,19 @@ class Query:
 
     @property
     def message_id(self) -> str:
-        """What its message is known by."""
+        """The id of its message."""
         return self.execution_id or self.token
 
     def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
-        """Do `begin` or `finish`; gives why the query failed. None runs on then; `is_interrupted`
-        says Ctrl-C."""
+        """Call `begin` or `finish`; returns why the query failed, after cancelling it. Ctrl-C sets
+        `is_interrupted`."""
         try:
             return step()
         except QueryFailure as error:
             failure = error
         except (BotoCoreError, ClientError) as error:
             kind = kind_of(error)
-            # refused; a fault's answer may be lost
+            # A refused start needs no cancelling; after a fault the answer may have been lost.
             self._is_over = not self.execution_id and kind is not Kind.FAULT
             failure = QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
         except KeyboardInterrupt:
@@ -299,30 +293,30 @@ class Query:
         return failure
 
     def begin(self) -> None:
-        """Begin it. Raises what boto3 raises."""
+        """Start it. Raises boto3's errors."""
         self.began_ms = now_ms()
         answer = self._start()
         self.execution_id = answer["QueryExecutionId"]
         self.request_id = answer["ResponseMetadata"].get("RequestId", "")
 
     def finish(self) -> None:
-        """Wait until its result is there and as expected. Raises QueryFailure, and what boto3
-        raises."""
+        """Wait for its result, which must be as expected. Raises QueryFailure and boto3's
+        errors."""
         self._wait()
         answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
         _, *rows = (
             [value.get("VarCharValue") for value in row["Data"]]
             for row in answer["ResultSet"]["Rows"]
         )
-        if rows != [list(self.execution.expected)]:  # the first row had the columns' names
+        if rows != [list(self.execution.expected)]:  # the first row is the header
             got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
             expected = ", ".join(self.execution.expected)
             why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
             raise QueryFailure("WrongResult", why)
 
     def stop(self) -> None:
-        """Cancel it unless it is over; one whose id was never told is asked for by its token. Says
-        so where that can't be done."""
+        """Cancel it unless it is over; an id that was never received is asked for by the token.
+        Reports a query that can't be cancelled."""
         if self._is_over:
             return
         self._is_over = True
@@ -361,7 +355,7 @@ class Query:
                 return
             reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
             if state == "CANCELLED":
-                # by somebody else, or by the workgroup's limit
+                # by another user, or by the workgroup's limit
                 raise QueryFailure("QueryCancelled", reason)
             if state == "FAILED":
                 is_denied = _DENIED_WORDS.search(reason)
@@ -371,14 +365,13 @@ class Query:
         )
 
     def _look(self) -> dict[str, Any]:
-        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)[
-            "QueryExecution"
-        ]
-        self.statistics = answer.get("Statistics") or {}
-        self._is_over = answer["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
-        return answer["Status"]
+        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
+        query = answer["QueryExecution"]
+        self.statistics = query.get("Statistics") or {}
+        self._is_over = query["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
+        return query["Status"]
 
 
 def now_ms() -> int:
-    """Milliseconds since the epoch, as records and sent.jsonl have them."""
+    """Milliseconds since the epoch, as in records and sent.jsonl."""
     return time.time_ns() // 1_000_000

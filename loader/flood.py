@@ -1,9 +1,9 @@
-"""`stampede flood`: sends N x 10 work orders to the queue, many batches in flight, so that N
+"""`stampede flood`: sends N x 10 work orders to the queue, with many batches in flight, so that N
 functions run at once.
 
-Every order accepted by SQS is written to the run's sent.jsonl; what isn't accepted is said, with a
-non-zero exit. A flood that is killed leaves at most the batches then in flight
-(loader.sqs.outcome.IN_FLIGHT) accepted and not written down.
+Every order that SQS accepts is written to the run's sent.jsonl; the others are reported, with a
+non-zero exit status. A flood that is killed leaves at most the batches in flight
+(loader.sqs.outcome.IN_FLIGHT) accepted and not written.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
 
 SENT = "sent.jsonl"
-# Messages that SQS may have accepted from a flood that was killed, or could write no more, beside
-# those written down.
+# The most messages that SQS may have accepted from a flood that was killed, or couldn't write them.
 MOST_UNRECORDED = IN_FLIGHT * MAX_ENTRIES
 
 
@@ -47,16 +46,15 @@ def flood(
     knows_all_sent: bool = True,
     quiet: bool = False,
 ) -> Outcome:
-    """Send `count` work orders of `cell`, numbered after those already sent; each accepted one goes
-    to sent.jsonl.
+    """Send `count` work orders of `cell`, numbered after those already sent, and write each
+    accepted one to sent.jsonl.
 
-    Each says `order`, the experiment's part, and the index-th of the cell (from 0) `share(index)`;
-    in the round `round_number` of a sweep (0: none) the flood begins with the `first` of them.
-    `warm_up` orders count in no figure; with `start_at_ms` (epoch ms) the functions wait until
-    then. Where an earlier flood of the cell may have been killed (`knows_all_sent` false) a gap is
-    left for what it sent last; with `quiet` what goes well is a detail. Returns the outcome even
-    when some were refused (`check` raises for that). Raises RunError when the queue can't be
-    reached.
+    All contain `order`; the index-th of the cell (from 0) also `share(index)`. In round
+    `round_number` of a sweep (0: none) the flood begins with index `first`. `warm_up` orders count
+    in no figure; the functions wait until `start_at_ms` (epoch ms), if given. If an earlier flood
+    of the cell may have been killed (`knows_all_sent` false), a gap in the numbers is left for what
+    it sent last. `quiet` reports only problems. Returns the outcome even if messages were refused
+    (`check` raises for that). Raises UsageError without credentials.
     """
     extras = {**order, "warm_up": int(warm_up), **({"round": round_number} if round_number else {})}
     if start_at_ms is not None:
@@ -68,9 +66,8 @@ def flood(
             payloads, folder.run_id, cell, count, extras, seq, first, is_batched=is_batched
         )
     else:
-        messages = orders(
-            folder.run_id, cell, count, extras, seq, share and (lambda index: share(first + index))
-        )
+        own = share and (lambda index: share(first + index))
+        messages = orders(folder.run_id, cell, count, extras, seq, own)
     tell = detail if quiet else say
     tell(f"flooding {target['queue_name']} with {counted(count, 'message')}")
     log = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
@@ -92,26 +89,28 @@ def send(
     messages: Iterator[Order],
     on_accepted: Callable[[list[Accepted]], None],
 ) -> Outcome:
-    """`loader.sqs.sending.send_to` for a target; only a flood needs aiohttp, which takes 0.1 s to
-    import."""
+    """`loader.sqs.sending.send_to` for a target; imports aiohttp here, which takes 0.1 s."""
     from loader.sqs.sending import endpoint_of, send_to
 
     return send_to(endpoint_of(target), queue_url, messages, on_accepted)
 
 
 def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> int:
-    """The number of the cell's next message: after those already sent.
+    """The number of the cell's next message.
 
-    Behind an attempt that was cut off, or may have been (`knows_all_sent` false), a gap stays for
-    the batches then in flight, even where none of it was confirmed: if they were accepted all the
-    same, their records must not pass for those of new messages.
+    After an attempt that was cut off, or may have been (`knows_all_sent` false), a gap is left for
+    its batches in flight, even if none was confirmed: SQS may have accepted them, and their records
+    must not pass for those of new messages.
     """
     last_sent, last_cut_off = (
         max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=-1)
-        for name in ("sent.jsonl", ABANDONED)
+        for name in (SENT, ABANDONED)
     )
-    behind_cut_off = last_cut_off + MOST_UNRECORDED if last_cut_off >= 0 else -1
-    return max(last_sent + (0 if knows_all_sent else MOST_UNRECORDED), behind_cut_off) + 1
+    if not knows_all_sent:
+        last_sent += MOST_UNRECORDED
+    if last_cut_off >= 0:
+        last_cut_off += MOST_UNRECORDED
+    return max(last_sent, last_cut_off) + 1
 
 
 def check(outcome: Outcome) -> None:
@@ -131,8 +130,8 @@ def orders(
     first_seq: int = 0,
     share: Callable[[int], Mapping[str, Any]] | None = None,
 ) -> Iterator[Order]:
-    """The work orders of one flood, made one by one: a million of them need no memory. They differ
-    in `seq`, and in what `share` gives for their place."""
+    """The work orders of one flood, made one by one: a million of them need no memory. Each has its
+    own `seq` and `share(index)`."""
     for index in range(count):
         seq, own = first_seq + index, {} if share is None else share(index)
         yield Order(seq, json.dumps({"run_id": run_id, "cell": cell, "seq": seq, **extras, **own}))
@@ -149,9 +148,8 @@ def payload_messages(
     *,
     is_batched: bool = False,
 ) -> Iterator[Order]:
-    """The messages of a flood whose bodies are the user's: each work order is an attribute, with
-    its payload's number; without it where they are `is_batched`, as the time of a batch is none of
-    one payload's."""
+    """The messages of a flood whose bodies are the user's; the work order is an attribute. It has
+    the payload's number unless `is_batched`: the time of a batch belongs to no single payload."""
     numbers = payloads.draw(first, count)
     share = None if is_batched else lambda index: {"payload": numbers[index]}
     made = orders(run_id, cell, count, extras, first_seq, share)
@@ -162,21 +160,16 @@ def payload_messages(
 def sent_log(
     folder: RunFolder, cell: str, *, warm_up: bool = False, round_number: int = 0
 ) -> Callable[[list[Accepted]], None]:
-    """The function that appends a batch to the run's sent.jsonl, on disk when it returns.
+    """A function that appends a batch to the run's sent.jsonl, written when it returns.
 
-    A file that isn't there is made with the first batch: a flood that is killed before that leaves
-    none. That it can be made is tried at once, before anything is sent. Raises OSError.
+    The first batch creates the file, so a flood killed before it leaves none. Raises OSError, or
+    UsageError, here and now if the file can't be written, before anything is sent.
     """
     if os.path.lexists(folder.path / SENT):
         folder.appending(SENT).close()
     else:
         tempfile.TemporaryFile(dir=folder.path).close()  # has no name, and is gone at once
-
-    def append(batch: list[Accepted]) -> None:
-        of_flood = {"warm_up": int(warm_up), "round": round_number}
-        folder.append(
-            SENT,
-            ({"cell": cell, **accepted._asdict(), **of_flood} for accepted in batch),
-        )
-
-    return append
+    of_flood = {"warm_up": int(warm_up), "round": round_number}
+    return lambda batch: folder.append(
+        SENT, ({"cell": cell, **accepted._asdict(), **of_flood} for accepted in batch)
+    )

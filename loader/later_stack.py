@@ -1,5 +1,5 @@
-"""A stack that was applied after a run ended has the names of the run's own, which is gone: its
-queue is younger."""
+"""Recognizes a stack that was applied after a run's own was destroyed: it has the same names, and a
+younger queue."""
 
 import math
 
@@ -10,14 +10,13 @@ from stampede.stacks.target import Target
 
 
 def is_later(target: Target, folder: RunFolder) -> bool:
-    """Whether the applied stack was created after the last message of the run in `folder` was sent,
-    by SQS's CreatedTimestamp of its queue (seconds since 1970). Raises RunError where SQS refuses
-    to say."""
+    """Whether the applied stack's queue was created (SQS's CreatedTimestamp, seconds since 1970)
+    after the last message of the run in `folder` was sent. Raises RunError if SQS refuses."""
     last_ms = max((row["sent_at_ms"] for row in folder.rows("sent.jsonl")), default=math.inf)
     with targets.explained("asking when the queue was created", target):
         answer = target.client("sqs").get_queue_attributes(
             QueueUrl=target["queue_url"], AttributeNames=["CreatedTimestamp"]
         )
     created_ms = 1000 * float(answer.get("Attributes", {}).get("CreatedTimestamp", 0))
-    # The embedded AWS goes by this machine's clock.
+    # The embedded AWS uses this machine's clock.
     return created_ms > last_ms + (0 if target.kind == "local" else CLOCK_SKEW_MS)

@@ -1,4 +1,4 @@
-"""Fetches the log events of a function's log group, and finds the records in them."""
+"""Fetches log events of a function's log group, and finds the records in them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from typing import Any
 
 from stampede.runs import stored_json
 
-# CloudWatch Logs may show an event some seconds after its timestamp, out of order: look back this
-# far each time. The embedded AWS shows events at once, and to ask it for two minutes of them every
-# half second took as much of the machine as the functions did, at N = 500.
+# CloudWatch Logs may show an event some seconds after its timestamp, out of order, so each fetch
+# goes back this far. The embedded AWS shows events at once; at N = 500, reading two minutes of them
+# every half second took as much CPU as the functions.
 OVERLAP_MS = {"local": 10_000, "aws": 120_000}
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
-# FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), which botocore's
-# paginator ends with an error. After so many repetitions the rest is left to the next fetch, which
-# begins at the same place.
+# FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), for which botocore's
+# paginator raises an error. After so many repetitions the rest is left to the next fetch, which
+# begins there.
 MOST_REPEATS = 5
 # How a record begins.
 RECORD = '{"concurrency_limit"'
 _FAULT_OF_RECORD = stored_json.fault_of("records.jsonl")
-# How a line begins that names objects which failed; the second in runs of before what identifies a
-# line came first.
+# How a line that lists failed objects begins; older runs have the second form.
 _FAILURES = ('{"run_id"', '{"failed_objects"')
 _OF_LINE = ("cell", "seq", "attempt")
 _OF_OBJECT = ("slice", "line", "source", "destination", "error_type", "error_message")
@@ -29,14 +28,13 @@ Event = dict[str, Any]
 
 
 class LogEvents:
-    """The events of one log group since `start_ms` (epoch ms), fetched again and again without
-    repeating one.
+    """The events of one log group since `start_ms` (epoch ms); repeated fetches return each once.
 
     `known` are events fetched by an earlier process. An event is identified by its time, stream and
-    text: a Lambda's lines carry its request id, and not every emulator gives event ids. Two of 4
-    million have the same hash of 64 bits once in 2 million runs. `overlap_ms` is how far before the
-    newest event each fetch looks for late ones. `latest_ms` is the most that passed between a
-    line's time and its ingestion, -1 where that isn't said.
+    text: Lambda's lines contain the request id, and not every emulator has event ids. Among 4
+    million events two share a 64-bit hash once in 2 million runs. Each fetch begins `overlap_ms`
+    before the newest event, for late ones. `latest_ms` is the longest time between a line's
+    timestamp and its ingestion, -1 if unknown.
     """
 
     def __init__(
@@ -55,12 +53,11 @@ class LogEvents:
             self._is_new(event)
 
     def fetch(self, since_ms: int | None = None) -> Iterator[list[Event]]:
-        """Events not returned before, as {"timestamp", "message", "logStream"}, page by page;
-        raises what boto3 raises.
+        """New events as {"timestamp", "message", "logStream"}, page by page; raises boto3's errors.
 
-        All since `since_ms`, however late they came; without it, those that may have come since the
-        last fetch. Pages come in the order of time, so that after one that ends early, by an error
-        too, the next goes on there.
+        `since_ms` fetches everything since then, however late it came; the default is what may have
+        come since the last fetch. Pages are in the order of time, so the next fetch continues one
+        that ended early, also by an error.
         """
         if since_ms is None:
             since_ms = max(self._start_ms, self._newest_ms - self._overlap_ms)
@@ -69,13 +66,12 @@ class LogEvents:
 
     def _pages(self, begin_ms: int) -> Iterator[list[Event]]:
         """The pages of FilterLogEvents. MiniStack ends at 10,000 events without a token [tried], so
-        after a full last page it is asked from there on; AWS gives a token, and is asked at most
-        once more."""
+        a full last page is followed by a request from there on; on AWS, which gives a token, that
+        is at most one more."""
         repeats, token = 0, None
         while repeats < MOST_REPEATS:
             more = {} if token is None else {"nextToken": token}
-            # AWS gives the order of time whatever `interleaved` says; moto and LocalStack give it
-            # only when asked.
+            # AWS always sorts by time, moto and LocalStack only with `interleaved`.
             answer = self._logs.filter_log_events(
                 logGroupName=self._group, startTime=begin_ms, interleaved=True, **more
             )
@@ -95,7 +91,7 @@ class LogEvents:
                 begin_ms = newest_ms
 
     def _is_new(self, event: Event) -> bool:
-        """Whether it wasn't known; it is from now on."""
+        """Whether the event is new; remembers it."""
         self._newest_ms = max(self._newest_ms, event["timestamp"])
         count = len(self._known)
         self._known.add(hash((event["timestamp"], event["logStream"], event["message"])))
@@ -111,27 +107,26 @@ def _event(raw: dict[str, Any]) -> Event:
 
 
 def records(events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The records of runs among log events: messages that are a JSON object with a `run_id` and
-    what its records.jsonl must have. A user's function may print what looks like one."""
+    """The records of runs among log events: JSON objects with a `run_id` and the required fields of
+    records.jsonl. A user's function may print lines that look similar."""
     for record in _objects(events, RECORD):
         if "run_id" in record and not _FAULT_OF_RECORD(record):
             yield record
 
 
 def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The lines with failed objects among log events. One that was cut off is none: what it held
-    will be missing."""
+    """The lines among log events that list failed objects. A truncated line is left out, so its
+    objects will be missing."""
     for line in _objects(events, _FAILURES):
-        if isinstance(line.get("failed_objects"), list) and all(
-            name in line for name in ("run_id", *_OF_LINE)
-        ):
+        is_whole = {"run_id", *_OF_LINE} <= line.keys()
+        if is_whole and isinstance(line.get("failed_objects"), list):
             yield line
 
 
 def _objects(
     events: Iterable[Mapping[str, Any]], beginning: str | tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
-    """The JSON objects among the messages that begin so; one that was cut off is none."""
+    """The JSON objects among the messages with this beginning; truncated ones are left out."""
     for event in events:
         if not event["message"].startswith(beginning):
             continue
@@ -143,8 +138,8 @@ def _objects(
 
 
 def failed_rows(lines: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A row an object: which attempt of which message, where its row of the manifest is, and why it
-    failed."""
+    """One row for each failed object: message and attempt, its row of the manifest, and the
+    reason."""
     for line in lines:
         attempt = {name: line[name] for name in _OF_LINE}
         for failed in line["failed_objects"]:

@@ -1,13 +1,11 @@
-"""Puts the manifest of a key plan: its slices straight to S3, and last an object that says that all
-are there.
+"""Uploads the slices of a key plan's manifest.
 
-A put that was interrupted is completed by the next one. A slice's key names the plan that it is of,
-and S3 shows an object whole or not at all, so a slice of the right size is the right one.
+The next upload completes an interrupted one. A slice's key contains the id of its plan, and S3
+shows an object whole or not at all, so a slice of the right size is the right one.
 """
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from loader.dataset import in_flight
@@ -22,10 +20,10 @@ PUTS_AT_ONCE = 8
 
 
 def put_manifest(target: Target, *, dry_run: bool = False) -> int:
-    """Put what the applied experiment's manifest lacks; returns how many slices were missing, 0
-    without a key plan.
+    """Upload the missing slices of the applied experiment's manifest; returns how many there were,
+    0 without a key plan.
 
-    Raises RunError when S3 refuses, UsageError where the parameters of the list don't fit.
+    Raises RunError when S3 refuses, UsageError for parameters of the list that don't fit.
     """
     if (plan := _plan(target)) is None:
         return 0
@@ -48,19 +46,18 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         if dry_run:
             return plan.slice_count
         slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
-        # its characters are ASCII
+        # in ASCII, so its characters are bytes
         missing = ((key, text) for key, text in slices if sizes.get(key) != len(text))
         task = progress.add_task("manifest", total=plan.slice_count, note="slices")
         count = 0
         for _ in in_flight(put, missing, PUTS_AT_ONCE):
             count += 1
             progress.advance(task)
-        put((_complete_key(plan), json.dumps(plan.parameters(), indent=2)))
     return count
 
 
 def check_manifest(target: Target) -> None:
-    """Raise UsageError where the manifest that work orders name isn't complete."""
+    """Raise UsageError if the manifest that the work orders name isn't complete."""
     if (plan := _plan(target)) is None:
         return
     where = f"s3://{target['bucket_name']}/{plan.manifest}"
@@ -75,17 +72,12 @@ def _plan(target: Target) -> Manifest | None:
     return shared_list and shared_list.manifest(target.outputs)
 
 
-def _complete_key(plan: Manifest) -> str:
-    return f"{plan.manifest}complete.json"
-
-
 def _sizes(s3: Any, bucket: str, plan: Manifest) -> dict[str, int]:
-    """What is there of the manifest: keys and their sizes in bytes."""
+    """The keys of the manifest in S3, with their sizes in bytes."""
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=plan.manifest)
-    return {stored["Key"]: stored["Size"] for page in pages for stored in page.get("Contents", ())}
+    return {stored["Key"]: stored["Size"] for stored in filter(None, pages.search("Contents[]"))}
 
 
 def _is_complete(plan: Manifest, sizes: dict[str, int]) -> bool:
-    """Whether a put came to its end, and no slice was deleted since: a message would fail at it
-    again and again."""
-    return {_complete_key(plan), *map(plan.slice_key, range(plan.slice_count))} <= sizes.keys()
+    """Whether no slice is missing: a message would fail at it again and again."""
+    return set(map(plan.slice_key, range(plan.slice_count))) <= sizes.keys()

@@ -1,4 +1,4 @@
-"""How long a drain waits for what, and what it sees when it looks."""
+"""How long a drain waits, and what one of its polls shows."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ from dataclasses import dataclass
 
 from stampede.stacks.target import Target
 
-# Between two looks.
+# Between two polls.
 POLL_S = {"local": 0.5, "aws": 5.0}
-# In a round, of which there are many. A look takes the embedded AWS some ms of a processor.
-ROUND_POLL_S = {"local": 0.2, "aws": 2.0}
+# Rounds, of which there are many, poll sooner: after this part of it. A poll takes the embedded AWS
+# some ms of CPU time.
+ROUND_POLL = 0.4
 # SQS's counts are approximate for about a minute after a change (SQS guide, GetQueueAttributes):
-# the queue counts as empty once it has looked so for longer than that.
+# the queue counts as empty after it has looked empty for longer than that.
 SETTLE_S = {"local": 5.0, "aws": 90.0}
-# CloudWatch Logs shows events within seconds as a rule; 187 s have been seen. The emulator shows
-# them at once.
+# CloudWatch Logs usually shows events within seconds; the longest delay seen is 187 s. The emulator
+# shows them at once.
 LATE_S = {"local": 10.0, "aws": 600.0}
-# Before, permissions may not have spread yet, which takes a minute sometimes (IAM guide, "Changes
-# that I make are not always immediately visible"): not before is a cell given up as failing.
+# New permissions may take a minute to spread (IAM guide, "Changes that I make are not always
+# immediately visible"): no cell is given up as failing before that.
 FAILING_S = {"local": 0.0, "aws": 60.0}
-# For so long a host hides a message, whatever the queue's own timeout is
-# (functions/transfer/internal/worker). One that has just been applied boots and fetches its
-# program, for which it has 5 minutes (infra/modules/host).
+# How long a host hides a message, whatever the queue's own timeout is
+# (functions/transfer/internal/worker). A new host boots and fetches its program, which takes it up
+# to 5 minutes (infra/modules/host).
 HOST_HIDES_S, HOST_START_S = 60.0, 600.0
 
 
 @dataclass(frozen=True)
 class State:
-    """What one look showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
+    """What one poll showed, in messages; `pending` and `in_flight` are SQS's approximate counts.
 
-    `finished` messages have succeeded, are dead letters, or queries that failed; `failed` ones have
-    left error records only, `without_record` no trace at all, or not the lines that name their
-    failed objects. `records` are the run's.
+    `finished` messages have succeeded, are dead letters, or are queries that failed. `failed` ones
+    have left only error records. Those `without_record` have left no trace, or lack the lines that
+    list their failed objects. `records` counts those of the whole run.
     """
 
     sent: int = 0
@@ -50,8 +51,13 @@ class State:
 
     @property
     def is_done(self) -> bool:
-        """Every message has succeeded or is dead-lettered, and the queue is empty."""
+        """Every message is finished, and the queue is empty."""
         return self.is_empty and self.finished >= self.sent and not self.without_record
+
+    @property
+    def progress(self) -> tuple[int, ...]:
+        """The counts that change only when a message does; SQS's approximate ones may flicker."""
+        return self.finished, self.failed, self.without_record
 
     def words(self) -> str:
         """The state in words, for the progress display."""
@@ -64,17 +70,17 @@ class State:
 def default_deadline_s(target: Target) -> float:
     """Seconds without progress after which no message of the stack can be on its way any more.
 
-    SQS moves a message to the dead-letter queue at the receive after the last of
-    `max_receive_count` visibility timeouts (SQS guide, dead-letter queues). One more for the
-    receive that begins them, and the time that log lines may be late. Hosts that never come up cost
-    money by the hour: theirs is as short as it can be.
+    SQS moves a message to the dead-letter queue at the first receive after the last of
+    `max_receive_count` visibility timeouts (SQS guide, dead-letter queues). This adds one timeout
+    for the receive that begins them, and the time by which log lines may be late. Hosts that never
+    come up are billed by the hour, so their deadline is as short as it can be.
     """
-    hidden_s, start_s = (
-        (HOST_HIDES_S, HOST_START_S) if has_hosts(target) else (target["visibility_timeout_s"], 0.0)
-    )
-    return (target["max_receive_count"] + 1) * hidden_s + start_s + LATE_S["aws"]
+    receives = target["max_receive_count"] + 1
+    if has_hosts(target):
+        return receives * HOST_HIDES_S + HOST_START_S + LATE_S["aws"]
+    return receives * target["visibility_timeout_s"] + LATE_S["aws"]
 
 
 def has_hosts(target: Target) -> bool:
-    """Whether hosts take the messages, and no function."""
+    """Whether hosts take the messages, and not a function."""
     return not target.outputs.get("function_name")

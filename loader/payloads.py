@@ -1,7 +1,7 @@
 """The user's own message bodies (--payload): one JSON value, or several with weights as Lambda
 Power Tuning takes them.
 
-They are stored with the run, so that whatever goes on with it sends the same.
+They are stored with the run, so that a resumed run sends the same.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from stampede.runs.folder import RunFolder, damage_refused
 
 FILE = "payload.json"
 DEFAULT = "{}"
-# A message has 1 MiB (SQS quotas), of which the attribute with what Stampede says takes less than
-# this; as a rule it takes the second.
+# A message has at most 1 MiB (SQS quotas). The attribute with the work order takes less than the
+# first of these, usually the second.
 ATTRIBUTE_BYTES, USUAL_ATTRIBUTE_BYTES = 2048, 256
 MOST_BYTES = 2**20 - ATTRIBUTE_BYTES
-# Lambda's trigger hands out no larger event, and a smaller batch instead (Lambda guide, "Batching
-# behavior"). What a message in one has beside body and attribute: ids, receipt handle, attributes,
-# sums.
+# The trigger keeps events below the first by making batches smaller (Lambda guide, "Batching
+# behavior"). In an event a message also has ids, receipt handle, attributes and checksums: the
+# second.
 MOST_EVENT_BYTES, EVENT_BYTES = 6 * 2**20, 1000
 
 
 @dataclass(frozen=True)
 class Payloads:
-    """Bodies, as text, and how often each is sent; `text` is the file."""
+    """Message bodies, as text, with their weights; `text` is the file."""
 
     text: str
     bodies: Sequence[str]
@@ -42,7 +42,7 @@ class Payloads:
 
     @classmethod
     def of_file(cls, path: Path) -> Payloads:
-        """Those of --payload. Raises UsageError for what can't be read or isn't allowed."""
+        """The payloads of --payload. Raises UsageError for a file that is unreadable or invalid."""
         try:
             return cls.of_text(path.read_bytes().decode())
         except OSError as error:
@@ -54,8 +54,8 @@ class Payloads:
 
     @classmethod
     def of_text(cls, text: str) -> Payloads:
-        """A JSON value is sent as it is written; of a list of {"payload", "weight"} each payload.
-        Raises ValueError."""
+        """The payloads of a list of {"payload", "weight"}, or any other JSON value as it is
+        written. Raises ValueError."""
         try:
             value = user_json.value_of(text)
         except ValueError as error:
@@ -64,10 +64,7 @@ class Payloads:
         if isinstance(value, list) and any(map(_is_weighted, value)):
             for number, row in enumerate(value, start=1):
                 if not _is_weighted(row):
-                    raise ValueError(
-                        f'each element must have "payload" and "weight" alone; element {number} '
-                        "doesn't"
-                    )
+                    raise ValueError(f'element {number} must have "payload" and "weight" alone')
                 if type(row["weight"]) not in (int, float) or not 0 < row["weight"] < math.inf:
                     raise ValueError(f"a weight must be a number above 0, got {row['weight']!r}")
             bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
@@ -82,8 +79,8 @@ class Payloads:
 
     @classmethod
     def of_run(cls, folder: RunFolder) -> Payloads:
-        """Those that are stored with a run; an empty JSON object where none are. Raises UsageError
-        for a damaged file."""
+        """The payloads stored with a run, by default an empty JSON object. Raises UsageError for a
+        damaged file."""
         path = folder.path / FILE
         with (
             damage_refused(path),
@@ -94,13 +91,13 @@ class Payloads:
         return cls.of_text(DEFAULT)
 
     def store(self, folder: RunFolder) -> None:
-        """Keep them with the run."""
+        """Store them with the run."""
         folder.replace(FILE, self.text)
 
     def draw(self, first: int, count: int) -> list[int]:
-        """Which body each of `count` messages gets, the first of them the `first` of its cell (from
-        0). The weights are kept as well as whole numbers allow, in the cell too; the order is
-        shuffled, always in the same way."""
+        """The index of the body for each of `count` messages, beginning with the `first` of the
+        cell (from 0). The shares follow the weights as closely as whole numbers allow, over the
+        whole cell too; the order is shuffled, always in the same way."""
         total, drawn, numbers = sum(self.weights), [0] * len(self.weights), []
         for place in range(1, first + count + 1):
             owed = [weight / total * place for weight in self.weights]
@@ -112,15 +109,15 @@ class Payloads:
         return chosen
 
     def message_bytes(self) -> list[tuple[int, float]]:
-        """The bytes of a message with each payload and its attribute, and the share of the messages
-        that have it."""
+        """For each payload the bytes of a message with its attribute, and the share of the
+        messages."""
         return [
             (len(body.encode()) + USUAL_ATTRIBUTE_BYTES, weight / sum(self.weights))
             for body, weight in zip(self.bodies, self.weights, strict=True)
         ]
 
     def refuse_batches(self, batch_size: int) -> None:
-        """Raise UsageError where so many messages of the mean size are no event."""
+        """Raise UsageError if an event can't hold `batch_size` messages of the mean size."""
         mean_bytes = sum(size * share for size, share in self.message_bytes())
         most = MOST_EVENT_BYTES // (mean_bytes + EVENT_BYTES)
         if batch_size > most:
@@ -131,7 +128,7 @@ class Payloads:
             )
 
     def sentence(self) -> str:
-        """How many there are, in words; "" for one."""
+        """Their number and weights in words; "" for one payload."""
         if len(self.bodies) == 1:
             return ""
         weights = ", ".join(f"{weight:g}" for weight in self.weights)

@@ -1,9 +1,9 @@
-"""Waits until what an apply has just written into the function's role is in force.
+"""Waits until the permissions that an apply has just given to the function's role are in force.
 
-IAM shows a change everywhere only after seconds, sometimes a minute (IAM guide, "Changes that I
-make are not always immediately visible"). A flood that came sooner would have its first messages
-refused, and in a small cell all of them made dead letters. So the function is asked for one small
-operation, and asked again while it is refused.
+IAM takes seconds, sometimes a minute, to spread a change (IAM guide, "Changes that I make are not
+always immediately visible"). The first messages of an earlier flood would be refused, and in a
+small cell all of them would become dead letters. So the function is invoked with one small
+operation until it isn't refused any more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from stampede.progress import say
 from stampede.stacks.aws_errors import AFTER_APPLY
 from stampede.stacks.target import Target
 
-# Of no run, so that no account and no figure has the record; as a warm-up no saved query counts it.
+# The record belongs to no run, so no account or figure has it; no saved query counts a warm-up.
 PROOF = {"run_id": "permission-proof", "seq": 0, "warm_up": 1}
 
 
@@ -32,14 +32,13 @@ def wait_for_permission(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Invoke the function with `order`, the small operation of an experiment, until it isn't
-    refused any more.
+    """Invoke the function with `order`, the experiment's small operation, until it isn't refused
+    any more.
 
-    Raises RunError with the refusal when that takes longer than PAUSES_S. Any other failure is left
-    to the flood, which records it.
+    Raises RunError with the refusal after PAUSES_S. Any other failure is left to the flood, which
+    records it.
     """
-    # One message as a trigger gives it to the function, without a receipt: there is none in the
-    # queue.
+    # A message as the trigger hands it out, without a receipt handle, as it isn't in the queue.
     message = {
         "messageId": PROOF["run_id"],
         "body": json.dumps({**PROOF, "cell": cell, **order}),
@@ -64,7 +63,7 @@ def wait_for_permission(
 
 
 def _why_it_fails(target: Target, event: Mapping[str, Any]) -> str:
-    """Type and message of what went wrong; "" where nothing did."""
+    """The type and message of the failure; "" without one."""
     try:
         result, why, log = invoke(target, target["function_name"], event)
     except RunError as error:

@@ -1,5 +1,5 @@
-"""Has a function of the stack write the objects where functions read them: inside the region, and
-without logging in to a machine that mounts a file system."""
+"""Invokes a function of the stack that writes the objects: inside the region, and without a machine
+of its own that mounts the file system."""
 
 from __future__ import annotations
 
@@ -20,25 +20,18 @@ from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import AFTER_APPLY, code_of
 from stampede.stacks.target import Target
 
-# Lambda's longest invocation, and a little for the answer. Once: a second invocation would write
-# beside the first.
+# Lambda's longest invocation and a margin for the answer, without a retry: a second invocation
+# would write at the same time as the first.
 CONFIG = {
     "read_timeout": 910,
     "tcp_keepalive": True,
     "retries": {"mode": "standard", "total_max_attempts": 1},
 }
-# A NAT gateway drops a connection that is silent for 350 s (VPC guide, "NAT gateway basics"), and
-# Linux sends its first probe after two hours. What macOS calls TCP_KEEPALIVE is TCP_KEEPIDLE
-# elsewhere.
-PROBES = (
-    (
-        socket.IPPROTO_TCP,
-        getattr(socket, "TCP_KEEPIDLE", getattr(socket, "TCP_KEEPALIVE", None)),
-        60,
-    ),
-    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
-)
-# Between attempts at what passes by itself after an apply.
+# A NAT gateway drops a connection that is idle for 350 s (VPC guide, "NAT gateway basics"), and
+# Linux sends its first probe after two hours. TCP_KEEPIDLE is TCP_KEEPALIVE on macOS.
+_IDLE = getattr(socket, "TCP_KEEPIDLE", None) or socket.TCP_KEEPALIVE
+PROBES = ((socket.IPPROTO_TCP, _IDLE, 60), (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30))
+# Between attempts after an apply, some of whose effects take a while to spread.
 PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)
 
 
@@ -49,12 +42,12 @@ def seed(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Invoke the stack's seeding function with what the experiment says of a cell, one event after
-    the other.
+    """Invoke the stack's seeding function with the experiment's events for a cell, one after the
+    other.
 
-    `in_order` are the cell's axes of the message. Events in `seeded` aren't sent again, and those
-    that were sent are added. The function writes what isn't there yet, and checks it. Raises
-    RunError when it fails twice, or for as long as PAUSES_S with what usually passes.
+    `in_order` are the cell's axes in the work order. Events in `seeded` are skipped; those sent are
+    added to it. The function writes and checks what is missing. Raises RunError when it fails
+    twice, or throughout PAUSES_S with an error that usually passes.
     """
     seeded = set() if seeded is None else seeded
     for event in events_of(target, in_order):
@@ -64,7 +57,7 @@ def seed(
 
 
 def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """What the seeding function is told for a cell; nothing where the stack has none."""
+    """The seeding function's events for a cell; none if the stack has no such function."""
     seeding = target.experiment.seeding
     if seeding is None or target.outputs.get(seeding.function) is None:
         return ()
@@ -87,10 +80,10 @@ def _seed(
 
 
 def invoke(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str, str]:
-    """What one invocation of a function answers, why it failed ("" where it didn't), and the end of
-    its log. Raises RunError where there is no answer: nobody knows what it did."""
+    """The answer of one invocation, why it failed ("" if it didn't), and the end of its log. Raises
+    RunError without an answer: nobody knows what it did."""
     client = target.client("lambda", **CONFIG)
-    # Botocore has a setting for SO_KEEPALIVE alone; its connections are made with this list.
+    # botocore has a setting for SO_KEEPALIVE only; it opens its connections with this list.
     client._endpoint.http_session._socket_options.extend(PROBES)
     try:
         answer = client.invoke(
@@ -110,20 +103,20 @@ def invoke(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[st
 
 
 def _why(result: Mapping[str, Any]) -> str:
-    """What an exception of Lambda's, or a record of a failure, says; the Go program's exceptions
-    hold a record."""
+    """The reason in Lambda's exception or in a failure's record, which the Go program's exceptions
+    contain."""
     said = str(result.get("errorMessage"))
     record = _object(said) or result
     return words_of(record) if "error_type" in record else said
 
 
 def words_of(record: Mapping[str, Any]) -> str:
-    """What the record of a failure says."""
+    """The type and message of a failure's record."""
     return f"{record.get('error_type')}: {record.get('error_message')}"
 
 
 def _object(text: str | bytes) -> dict[str, Any] | None:
-    """A JSON object; None for what is none."""
+    """A JSON object; None for anything else."""
     with contextlib.suppress(ValueError):
         value = json.loads(text)
         return value if isinstance(value, dict) else None

@@ -1,8 +1,8 @@
-"""Sets aside what a killed sweep left of the cell it was in, so that the cell can be run again from
-its start, or from the round in which it was killed.
+"""Sets aside what a killed sweep left of its unfinished cell, so that the cell can run again from
+the start, or from the round in which it was killed.
 
-abandoned.jsonl says which numbers. New messages are numbered after the old ones, also those that
-nobody confirmed, and records of the old ones that arrive late are known by their numbers and stay
+abandoned.jsonl has the numbers of those messages. New messages are numbered after them, including
+the unconfirmed ones, so late records of the old messages are recognized by their numbers and stay
 out of the figures.
 """
 
@@ -29,8 +29,8 @@ _FILES = (
 
 
 def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
-    """How many rounds of an interrupted block are done: each message of them has a record or is a
-    dead letter. `shares` are how many messages each cell sends in each round."""
+    """How many rounds of an interrupted block are done: every message has a record or is a dead
+    letter. `shares` has the number of messages that each cell sends in each round."""
     names = ("records.jsonl", "dead_letters.jsonl")
     ended = {(row["cell"], row["seq"]) for name in names for row in folder.rows(name)}
     sent = (row for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended)
@@ -46,15 +46,14 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
 def set_aside(
     folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None
 ) -> int:
-    """Take rows of `cell` out of the run's files, but for those of its first `whole` rounds;
-    returns how many messages were set aside. Where it was begun, `may_have_sent` is the last number
-    that a message of it may have, confirmed or not.
+    """Remove the rows of `cell` from the run's files, except those of its first `whole` rounds;
+    returns how many messages were set aside. If the cell was begun, `may_have_sent` is the highest
+    number that its messages may have, confirmed or not.
 
-    Each file is replaced whole, the list of sent messages last: after a kill in between, the next
-    call finishes it.
+    Each file is replaced atomically, sent.jsonl last: after a kill the next call finishes the work.
     """
     own = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell]
-    # A warm-up before a round that isn't done is of the attempt that was cut off.
+    # A warm-up before an unfinished round belongs to the interrupted attempt.
     last_kept = max((row["seq"] for row in own if 0 < row.get("round", 0) <= whole), default=-1)
     sent = [row for row in own if row["seq"] > last_kept]
     if not sent and may_have_sent is None:
@@ -73,7 +72,7 @@ def set_aside(
 
 
 def abandoned(folder: RunFolder) -> dict[str, list[range]]:
-    """By cell, the numbers of the attempts at it that were set aside."""
+    """By cell, the message numbers of the attempts that were set aside."""
     numbers: dict[str, list[range]] = {}
     for row in folder.rows(ABANDONED):
         numbers.setdefault(row["cell"], []).append(
@@ -83,8 +82,8 @@ def abandoned(folder: RunFolder) -> dict[str, list[range]]:
 
 
 def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:
-    """Whether a row of sent, records or log events belongs to a later message of the cell than
-    `last_kept` (a log event by its record)."""
+    """Whether a row (a log event by the record in it) belongs to a message of the cell after
+    `last_kept`."""
     if "message" in row and "timestamp" in row:
         try:
             row = stored_json.decoded(row["message"])

@@ -209,7 +209,7 @@ class Seeding:
 
 class Manifest(Protocol):
     """A list of `objects` keys in slices, each an S3 object below the prefix `manifest`. `slices`
-    generates their texts, in ASCII; equal `parameters` (JSON) give equal texts."""
+    generates their texts, in ASCII."""
 
     objects: int
     manifest: str
@@ -218,8 +218,6 @@ class Manifest(Protocol):
     def slice_key(self, index: int) -> str: ...
 
     def slices(self) -> Iterator[str]: ...
-
-    def parameters(self) -> dict[str, Any]: ...
 
 
 @dataclass(frozen=True)

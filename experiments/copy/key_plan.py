@@ -131,10 +131,6 @@ class KeyPlan:
         """The number of slices of the manifest."""
         return -(-self.objects // self.slice_rows)
 
-    def parameters(self) -> dict[str, Any]:
-        """The parameters from which the list is made, as JSON."""
-        return asdict(self)
-
     def slice_key(self, index: int) -> str:
         """The key of slice `index` (from 0)."""
         return f"{self.manifest}{index:06d}.csv"

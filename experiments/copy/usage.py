@@ -96,11 +96,11 @@ def _usage(
     if slices:
         listing = Use("S3", "LIST", "s3_put", per_cell=emptying)
         own["preparation_s"] = {"aws": emptying_s(count, known_parameters("copy"))}
-        uploaded, copied, manifest = values["masters"], 0, slices + 1
+        uploaded, copied = values["masters"], 0
     else:  # the source is one uploaded object and copies of it
         listing = Use("S3", "LIST", "s3_put", each=pages(count) + emptying)
-        uploaded, copied, manifest = 1, count - 1, 0
-    puts = uploaded * put_requests(object_bytes) + copied + manifest
+        uploaded, copied = 1, count - 1
+    puts = uploaded * put_requests(object_bytes) + copied + slices
     stored_gb = (uploaded + copied + count) * object_bytes / BYTES_IN_A_GB
     put = Use("S3", "PUT and COPY of the data set", "s3_put", once=puts, log_lines=COPY_LOG_LINES)
     return Usage(

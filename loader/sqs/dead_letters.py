@@ -1,4 +1,4 @@
-"""Reads the dead-letter queue without taking anything out of it."""
+"""Reads the dead-letter queue without removing anything."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from loader.sqs.message import ATTRIBUTE
 from stampede.runs import stored_json
 from stampede.stacks.sqs_limits import MAX_ENTRIES
 
-# A letter that has been read stays hidden from the next look for so long, and is shown again at the
-# end. Not longer: what a reader that is killed has hidden comes back by itself.
+# How long a letter stays hidden after it was read; the drain makes it visible again at its end, and
+# after a kill it becomes visible by itself.
 HIDE_S = 600
 _FAULT = stored_json.fault_of("dead_letters.jsonl")
 
@@ -19,11 +19,8 @@ Letter = dict[str, Any]
 
 
 class DeadLetters:
-    """The letters of one queue, each read once: every receive counts in SQS, and a long queue takes
-    minutes to page.
-
-    `known` are ids of letters that an earlier process has read.
-    """
+    """The letters of one queue, each read once: SQS counts every receive, and a long queue takes
+    minutes to read. `known` are ids of letters that an earlier process has read."""
 
     def __init__(self, sqs: Any, queue_url: str, known: Iterable[str] = ()) -> None:
         self._sqs, self._url = sqs, queue_url
@@ -31,11 +28,11 @@ class DeadLetters:
         self._handles: dict[str, str] = {}
 
     def look(self, count: int) -> Iterator[list[Letter]]:
-        """The work orders among letters not read before, with `message_id` and `body`, when the
-        queue holds `count`.
+        """The work orders among the new letters of a queue of `count`, with `message_id` and
+        `body`.
 
-        Nothing is asked while no more letters are there than were read. With 120,000 hidden SQS
-        shows no more (SQS quotas, in-flight messages). Raises what boto3 raises.
+        Sends no request unless there are more letters than were read. With 120,000 hidden SQS
+        shows no more (SQS quotas, in-flight messages). Raises boto3's errors.
         """
         while len(self._known) < count:
             answer = self._sqs.receive_message(
@@ -43,7 +40,7 @@ class DeadLetters:
                 MessageAttributeNames=[ATTRIBUTE],
                 MaxNumberOfMessages=MAX_ENTRIES,
                 VisibilityTimeout=HIDE_S,
-                # long polling asks every server of the queue, so empty means empty
+                # Long polling asks every server of the queue, so empty means empty.
                 WaitTimeSeconds=1,
             )
             messages = answer.get("Messages", [])
@@ -52,28 +49,25 @@ class DeadLetters:
             self._handles |= {
                 message["MessageId"]: message["ReceiptHandle"] for message in messages
             }
-            # By id: a letter that is shown while its neighbours are still read comes twice.
-            news = {
-                message["MessageId"]: message
-                for message in messages
-                if message["MessageId"] not in self._known
-            }
-            self._known.update(news)
-            yield list(filter(None, map(_letter, news.values())))
+            # By id: SQS may return a letter twice.
+            by_id = {message["MessageId"]: message for message in messages}
+            new = [message for name, message in by_id.items() if name not in self._known]
+            self._known |= by_id.keys()
+            yield list(filter(None, map(_letter, new)))
 
     def show_again(self) -> None:
-        """Let other readers see at once what was read here. Raises what boto3 raises."""
+        """Make the letters read here visible to other readers. Raises boto3's errors."""
         handles, self._handles = iter(self._handles.values()), {}
-        while some := list(itertools.islice(handles, MAX_ENTRIES)):
+        while batch := list(itertools.islice(handles, MAX_ENTRIES)):
             entries = [
                 {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                for index, handle in enumerate(some)
+                for index, handle in enumerate(batch)
             ]
             self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 
 
 def _letter(message: dict[str, Any]) -> Letter | None:
-    """The work order of a message, in its attribute or else its body; None where neither is one."""
+    """The work order in a message's attribute, or else in its body; None without one."""
     attribute = message.get("MessageAttributes", {}).get(ATTRIBUTE, {})
     try:
         order = stored_json.decoded(attribute.get("StringValue", message["Body"]))

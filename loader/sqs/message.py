@@ -1,4 +1,4 @@
-"""A message as SendMessageBatch takes it, and batches within its limits."""
+"""Messages and batches for SendMessageBatch, within its limits."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 
-# The message attribute with what Stampede says of a message whose body is the user's own.
+# The message attribute with the work order, if the body is the user's own.
 ATTRIBUTE = "stampede"
 
 
 class Order(NamedTuple):
-    """One message to send: its number within the cell and its body. Where the body is the user's
-    own, what Stampede says is in its attribute."""
+    """One message to send: its number within the cell, its body, and the work order as its
+    attribute if the body is the user's own."""
 
     seq: int
     body: str
     attribute: str = ""
 
     def entry(self, name: str) -> dict[str, Any]:
-        """Its entry of a batch, which the answer will call `name`."""
+        """Its entry of a batch, with the id `name`."""
         entry: dict[str, Any] = {"Id": name, "MessageBody": self.body}
         if self.attribute:
             entry["MessageAttributes"] = {
@@ -31,8 +31,8 @@ class Order(NamedTuple):
 
 
 def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
-    """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes. The
-    attributes' names count for SQS, too, but its limit leaves room for them."""
+    """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes. SQS's
+    limit also leaves room for the attributes' names, which it counts."""
     batch: list[Order] = []
     size = 0
     for order in orders:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from stampede.phrases import counted
 
-# Requests at once, a connection each: the batches whose fate a flood that is killed leaves open.
+# Concurrent requests, a connection each: the batches whose outcome is unknown after a kill.
 IN_FLIGHT = 96
 
 
@@ -22,11 +22,9 @@ class Accepted(NamedTuple):
 
 @dataclass
 class Outcome:
-    """What became of a flood, in messages; `reason` is the first refusal's text.
-
-    Of those sent, `possible_duplicates` may be in the queue twice; of those failed, `maybe_sent`
-    may be there.
-    """
+    """What became of a flood, in messages; `reason` is the first refusal's text. Of the sent ones,
+    `possible_duplicates` may be in the queue twice; of the failed ones, `maybe_sent` may be in
+    it."""
 
     sent: int = 0
     failed: int = 0
@@ -38,7 +36,7 @@ class Outcome:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Sent, failed and how fast, as the loader prints it."""
+        """The counts, duration and rate, as the loader prints them."""
         counts = {
             name: value for name, value in vars(self).items() if name not in ("seconds", "reason")
         }
@@ -47,9 +45,8 @@ class Outcome:
 
     def sentence(self) -> str:
         """The outcome in words."""
-        text = (
-            f"sent {counted(self.sent, 'message')}, {self.failed} failed, in {self.seconds:.2f} s"
-        )
+        sent = counted(self.sent, "message")
+        text = f"sent {sent}, {self.failed} failed, in {self.seconds:.2f} s"
         if self.possible_duplicates:
             text += (
                 f"; {self.possible_duplicates} may be in the queue twice (sent again after an "

@@ -1,13 +1,13 @@
-"""The flood's engine: many batches in flight, every message's outcome known or said to be unknown.
+"""The flood's engine: many batches in flight, every message's outcome known or reported as unknown.
 
-What is retried: entries that SQS lists as `Failed` without a sender fault, throttles, 5xx answers
-and failed connections. A retry after an *unknown* outcome (the connection broke, or a 5xx came,
-after the request left) may put a second copy of a message into the queue; a message that is
-confirmed after one counts as a possible duplicate, and one that is given up after one as failed,
-"maybe in the queue". Nothing else makes a second copy.
+Retries follow entries that SQS lists as `Failed` without a sender fault, throttling, 5xx answers
+and failed connections. After an *unknown* outcome (the connection broke, or a 5xx came, after the
+request was sent) a retry may put a second copy of a message into the queue: a message confirmed
+later counts as a possible duplicate, one that is given up as failed and "maybe in the queue".
+Nothing else makes a second copy.
 
 A process that is killed, or interrupted twice, leaves up to `in_flight` batches that SQS may have
-taken and nobody confirmed; what was confirmed before has been given to `on_accepted`.
+accepted without confirming them; `on_accepted` has received everything confirmed before.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from loader.sqs.service import Endpoint, Failure, opened, send_message_batch
 
 MAX_ATTEMPTS = 8
 BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
-# After Ctrl-C the requests under way have this long to be confirmed.
+# How long Ctrl-C waits for the confirmation of the requests in flight.
 LEAVE_S = 2.0
 
 Post = Callable[[bytes], Awaitable[dict[str, Any]]]
@@ -53,13 +53,13 @@ def send_to(
     *,
     in_flight: int = IN_FLIGHT,
 ) -> Outcome:
-    """Send every order to a queue and return the outcome; never raises for SQS.
+    """Send every order to a queue and return the outcome; raises nothing for SQS's errors.
 
-    `on_accepted` is called with each batch's confirmed messages; what it raises ends the flood.
-    Memory does not grow with the number of orders. After a refusal that retries can't mend (or
-    MAX_ATTEMPTS failures of one batch) nothing more is sent and the rest is counted as failed.
-    Ctrl-C ends it with KeyboardInterrupt once the requests under way are confirmed, after LEAVE_S
-    at most; a second one at once.
+    `on_accepted` is called with each batch's confirmed messages; an exception in it ends the flood.
+    Memory does not grow with the number of orders. After a refusal that retries can't overcome (or
+    MAX_ATTEMPTS failures of one batch) nothing more is sent, and the rest counts as failed. Ctrl-C
+    raises KeyboardInterrupt once the requests in flight are confirmed, after at most LEAVE_S; a
+    second Ctrl-C at once.
     """
     flood = _Flood(queue_url, orders, on_accepted)
     started = time.monotonic()
@@ -69,8 +69,8 @@ def send_to(
 
 
 class _Flood:
-    """The senders' shared state: all of them run in one thread. `unknown` are the numbers of
-    messages that SQS may have taken without confirming them."""
+    """The shared state of the senders, which all run in one thread. `_unknown` are the numbers of
+    the messages that SQS may have accepted without confirming them."""
 
     def __init__(self, queue_url: str, orders: Iterable[Order], on_accepted: Callable) -> None:
         self._queue_url, self._source, self._on_accepted = queue_url, batches(orders), on_accepted
@@ -79,7 +79,7 @@ class _Flood:
         self.outcome = Outcome()
 
     async def run(self, endpoint: Endpoint, in_flight: int) -> None:
-        """Send until the source is empty or the flood is stopped; counts what was never tried as
+        """Send until the source is empty or the flood is stopped; counts unsent orders as
         failed."""
         sending = asyncio.create_task(self._send(endpoint, in_flight))
         try:
@@ -108,11 +108,8 @@ class _Flood:
             batch, failure = await self._try(post, batch)
             if not batch:
                 return
-            if (
-                not failure.passes
-                or attempt == MAX_ATTEMPTS
-                or await self._is_stopped_after(attempt)
-            ):
+            is_last = attempt == MAX_ATTEMPTS or not failure.passes
+            if is_last or await self._is_stopped_after(attempt):
                 break
             self.outcome.retries += 1
         self._stop.set()
@@ -121,15 +118,15 @@ class _Flood:
         self.outcome.reason = self.outcome.reason or f"{failure} (attempt {attempt})"
 
     async def _is_stopped_after(self, attempt: int) -> bool:
-        """Pause before the next one, unless another sender stops the flood meanwhile."""
+        """Pause before the next attempt, unless another sender stops the flood."""
         with suppress(TimeoutError):
             pause_s = random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt))
             await asyncio.wait_for(self._stop.wait(), pause_s)
         return self._stop.is_set()
 
     async def _try(self, post: Post, batch: list[Order]) -> tuple[list[Order], Failure]:
-        """One request; gives the orders that remain, and why. No two requests share an id: an
-        answer that belongs to another one, late or repeated, confirms nothing here."""
+        """Send one request; returns the orders that remain, and why. Entry ids are never reused, so
+        a late or repeated answer to another request confirms nothing here."""
         self.outcome.requests += 1
         entries = {f"{self.outcome.requests}-{index}": order for index, order in enumerate(batch)}
         try:
@@ -139,38 +136,35 @@ class _Flood:
                 self._unknown.update(order.seq for order in batch)
             return batch, failure
         accepted, failed = _rows(answer, "Successful"), _rows(answer, "Failed")
-        self._accept(
-            {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
-        )
+        rows = {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
+        if rows:
+            self._accept(rows)
         remaining = {name: order for name, order in entries.items() if name not in accepted}
         self._unknown.update(order.seq for name, order in remaining.items() if name not in failed)
-        return list(remaining.values()), _why(
-            [failed[name] for name in remaining if name in failed]
-        )
+        refused = [failed[name] for name in remaining if name in failed]
+        return list(remaining.values()), _why(refused)
 
     def _accept(self, rows: Mapping[int, Mapping[str, Any]]) -> None:
         now_ms, unknown = int(time.time() * 1000), self._unknown & rows.keys()
         self._unknown -= unknown
         self.outcome.sent += len(rows)
         self.outcome.possible_duplicates += len(unknown)
-        if rows:
-            self._on_accepted(
-                [
-                    Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown))
-                    for seq, row in rows.items()
-                ]
-            )
+        accepted = [
+            Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown))
+            for seq, row in rows.items()
+        ]
+        self._on_accepted(accepted)
 
 
 def _rows(answer: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:
-    """What an answer lists under a name, by the ids of entries."""
+    """The rows of an answer under `name`, by their entry ids."""
     listed = answer.get(name)
     rows = listed if isinstance(listed, list) else []
     return {str(row.get("Id")): row for row in rows if isinstance(row, dict)}
 
 
 def _why(failed: list[dict[str, Any]]) -> Failure:
-    """Why entries remain, of which these are listed as failed: a refusal that no retry mends comes
+    """Why entries remain, from those listed as failed: a refusal that no retry can overcome comes
     first."""
     lasting = [row for row in failed if row.get("SenderFault")]
     for row in lasting or failed:

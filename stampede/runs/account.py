@@ -1,10 +1,10 @@
 """What became of every message of a run: sent = succeeded + failed + dead-lettered + unanswered,
 duplicates apart.
 
-A message is known by (cell, seq), not by SQS's id: a retry after an unknown outcome makes two SQS
-messages out of one work order, and that must show as a duplicate and not as two successes. Each
-count is a query over the run's store. Objects are accounted for as messages are: planned = copied +
-already there + failed.
+A message is identified by (cell, seq), not by SQS's id: a retry after an unknown outcome makes two
+SQS messages of one work order, which must count as a duplicate and not as two successes. Each count
+is a query over the run's store. Objects have an account too: planned = copied + already there +
+failed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from stampede.phrases import counted
 from stampede.runs.folder import ABANDONED, UNANSWERED_FILE, RunFolder
 from stampede.runs.store import Store, open_store
 
-# Sums of counts that only grow while a run goes on, and the file of lines without which they are
-# smaller.
+# Sums of counts that never shrink during a run, and the file whose loss would make them smaller.
 _GROWING = (
     ("sent.jsonl", ("sent",)),
     ("records.jsonl", ("succeeded",)),
@@ -30,10 +29,8 @@ _GROWING = (
     ("records.jsonl", ("duplicates",)),
 )
 
-# A cell is given up after so many failed deliveries, of so many messages, before any has succeeded.
+# A cell is given up after this many failed deliveries of this many messages without a success.
 FAILED_DELIVERIES, FAILED_MESSAGES = 10, 5
-
-
 OBJECT_COUNTS = ("planned", "copied", "already_there", "failed")
 
 
@@ -41,10 +38,10 @@ OBJECT_COUNTS = ("planned", "copied", "already_there", "failed")
 class ObjectsAccount:
     """One cell's account, in objects.
 
-    `listed`: failed ones that have their row. `unaccounted`: planned, and no record says what
-    became of them; a message that ended in the dead-letter queue half-way leaves some. `unknown`:
-    messages (not objects) of which no record says what was planned. `owing`: messages whose failed
-    objects haven't all been listed.
+    `listed`: failed objects with a row in failed_objects.jsonl. `unaccounted`: planned, but no
+    record says what became of them, for example because the message became a dead letter half-way.
+    `unknown`: messages (not objects) without a record of what they planned. `owing`: messages whose
+    failed objects haven't all been listed.
     """
 
     planned: int
@@ -63,12 +60,12 @@ class ObjectsAccount:
 
     @property
     def failed_most(self) -> bool:
-        """Whether half of the objects or more failed: then the cell's figures say nothing
+        """Whether at least half of the objects failed: the cell's figures are then meaningless
         (docs/copy.md)."""
         return 0 < self.failed >= FAILED_RUN * self.planned
 
     def sentence(self) -> str:
-        """The account as one line of words."""
+        """The account as one line of text."""
         line = (
             f"{counted(self.planned, 'object')} planned = {self.copied:,} copied + "
             f"{self.already_there:,} already there + {self.failed:,} failed"
@@ -86,15 +83,15 @@ class ObjectsAccount:
 class CellAccount:
     """One cell's account, in messages.
 
-    `succeeded`: at least one ok record. `dead_lettered`: no ok record and in the dead-letter queue.
-    `failed`: error records only, and not (yet) in the dead-letter queue. `unaccounted`: sent, and
-    no trace since. `duplicates`: ok records beyond the first of a message (not messages).
-    `unexpected`: messages that left a record but whose sending was never confirmed. `foreign`:
-    records whose own settings aren't the cell's (not messages); they are in no figure, though their
-    messages have come to their end. `unanswered`: no trace when a drain ended early, and still in
-    the queue or in flight. `objects`: where records account for objects too. `without_record`:
-    invocations, not messages, of which only Lambda logged how they failed, by kind.
-    `error_records`: deliveries that failed, and `commonest_error` what most of them say.
+    `succeeded`: at least one ok record. `dead_lettered`: no ok record, and in the dead-letter
+    queue. `failed`: only error records, and not (yet) in the dead-letter queue. `unaccounted`: sent
+    and without a trace. `duplicates`: ok records (not messages) beyond the first of a message.
+    `unexpected`: messages with a record whose sending was never confirmed. `foreign`: records (not
+    messages) with settings other than the cell's; they are in no figure, though their messages are
+    finished. `unanswered`: without a trace, and still in the queue or in flight when a drain ended
+    early. `objects`: the account of objects, if the experiment has one. `without_record`:
+    invocations (not messages) whose failure only Lambda logged, by kind. `error_records`: failed
+    deliveries; `commonest_error` is the most frequent failure among them.
     """
 
     cell: str
@@ -114,19 +111,16 @@ class CellAccount:
 
     @property
     def is_open(self) -> bool:
-        """Whether something of the cell can't be accounted for."""
+        """Whether a message or object of the cell can't be accounted for."""
         return bool(self.unaccounted or self.foreign or (self.objects and self.objects.is_open))
 
     def is_failing(self, at_once: int) -> bool:
-        """Whether its first messages all failed, and as many as run `at_once`: failures end before
-        successes."""
+        """Whether its first messages all failed, at least as many as run `at_once`: failures end
+        before successes."""
         messages = self.failed + self.dead_lettered
+        deliveries = self.error_records + self.dead_lettered
         is_enough = messages >= max(FAILED_MESSAGES, min(at_once, self.sent))
-        return (
-            not self.succeeded
-            and is_enough
-            and self.error_records + self.dead_lettered >= FAILED_DELIVERIES
-        )
+        return not self.succeeded and is_enough and deliveries >= FAILED_DELIVERIES
 
     @property
     def owing(self) -> int:
@@ -134,13 +128,13 @@ class CellAccount:
         return self.unaccounted + self.unanswered + (self.objects.owing if self.objects else 0)
 
     def as_dict(self) -> dict[str, Any]:
-        """The account as it stands in accounting.json."""
+        """The account as in accounting.json."""
         optional, left_out = ("objects", "without_record"), ("error_records", "commonest_error")
         row = {name: value for name, value in asdict(self).items() if name not in left_out}
         return {name: value for name, value in row.items() if value or name not in optional}
 
     def as_row(self, *, objects: bool) -> dict[str, Any]:
-        """The account as a row without nesting, with that of `objects` or without."""
+        """The account as a row without nesting; `objects` includes theirs."""
         row = self.as_dict()
         of_objects = row.pop("objects", {})
         if self.without_record:
@@ -148,7 +142,7 @@ class CellAccount:
         return row | {f"objects_{name}": value for name, value in of_objects.items() if objects}
 
     def sentence(self) -> str:
-        """The account as one line of words."""
+        """The account as one line of text."""
         line = (
             f"{self.cell}: {self.sent} sent = {self.succeeded} succeeded + {self.failed} failed + "
             f"{self.dead_lettered} dead-lettered"
@@ -163,18 +157,15 @@ class CellAccount:
             (self.foreign, f"record {foreign}", f"records {foreign}"),
         ):
             line += f"; {counted(count, one, many)}" if count else ""
-        line += (
-            f"; invocations without a record, as Lambda logged them: {self._kinds()}"
-            if self.without_record
-            else ""
-        )
+        if self.without_record:
+            line += f"; invocations without a record, as Lambda logged them: {self._kinds()}"
         return line + (f"; {self.objects.sentence()}" if self.objects else "")
 
     def _kinds(self) -> str:
         return ", ".join(f"{count} {kind}" for kind, count in self.without_record.items())
 
 
-# One row a message; `place` is where it came first, in the order of the tables.
+# One row per message; `place` is the position of its first line, in the order of the tables.
 _MESSAGES = """
 CREATE OR REPLACE TEMP VIEW messages AS
 SELECT cell, seq, min(place) AS place,
@@ -184,15 +175,13 @@ SELECT cell, seq, min(place) AS place,
 FROM (
     SELECT cell, seq, 'sent' AS source, line AS place FROM sent
     UNION ALL SELECT cell, seq, CASE status WHEN 'ok' THEN 'ok' ELSE 'error' END, line + 1e12
-        FROM records
-        WHERE status IS NOT NULL
+        FROM records WHERE status IS NOT NULL
     UNION ALL SELECT cell, seq, 'letter', line + 2e12 FROM letters
     UNION ALL SELECT cell, seq, 'unanswered', line + 3e12 FROM unanswered
 )
 WHERE cell IS NOT NULL AND seq IS NOT NULL GROUP BY cell, seq
 """
-# `unexpected`: left a record, and nobody confirmed that it was sent. `duplicates`: successes beyond
-# the first.
+# `unexpected`: has a record, but no confirmation that it was sent.
 _COUNTS = """
 SELECT cell, count(*) FILTER (is_sent) AS sent,
        count(*) FILTER (is_sent AND successes > 0) AS succeeded,
@@ -208,15 +197,14 @@ FROM messages GROUP BY cell HAVING sent + unexpected > 0 ORDER BY min(place)
 """
 _ERRORS = """
 SELECT cell, sum(count(*)) OVER (PARTITION BY cell)::BIGINT, coalesce(error_type, 'None') AS kind,
-    count(*),
-       arg_min(coalesce(error_message, 'None'), line)
+       count(*), arg_min(coalesce(error_message, 'None'), line)
 FROM records WHERE status = 'error' GROUP BY cell, kind ORDER BY count(*) DESC, min(line)
 """
 _FOREIGN = """
-SELECT cell, count(*) FROM records JOIN combinations USING (combination) WHERE is_foreign
-    GROUP BY cell
+SELECT cell, count(*) FROM records JOIN combinations USING (combination)
+WHERE is_foreign GROUP BY cell
 """
-# Of each message one record counts: the first success, else the last error. Warm-ups are left out.
+# One record of each message counts: the first success, else the last error. Warm-ups are left out.
 _OBJECTS = """
 WITH own AS (
     SELECT * FROM records WHERE coalesce(warm_up, 0) = 0
@@ -245,9 +233,9 @@ WITH own AS (
         SELECT DISTINCT cell, seq FROM sent WHERE coalesce(warm_up, 0) = 0
         EXCEPT SELECT cell, seq FROM known WHERE planned IS NOT NULL) GROUP BY cell
 ), summed AS (
-    SELECT cell, sum(planned) AS planned, sum(copied) AS copied, sum(already_there)
-        AS already_there,
-           sum(failed) AS failed, sum(missing) AS missing, count(*) FILTER (missing > 0) AS owing
+    SELECT cell, sum(planned) AS planned, sum(copied) AS copied,
+           sum(already_there) AS already_there, sum(failed) AS failed, sum(missing) AS missing,
+           count(*) FILTER (missing > 0) AS owing
     FROM known WHERE planned IS NOT NULL GROUP BY cell
 )
 SELECT cell, planned, copied, already_there, failed, failed - missing AS listed,
@@ -257,29 +245,24 @@ FROM summed FULL JOIN silent USING (cell)
 
 
 def account(store: Store) -> list[CellAccount]:
-    """One account a cell, in the order in which its first message was sent."""
+    """One account per cell, in the order of their first messages."""
     store.connection.execute(_MESSAGES)
     errors, foreign = _errors(store), dict(store.rows(_FOREIGN))
     objects = _objects(store) if store.experiment.shared_list else {}
     none = ObjectsAccount(*[0] * 8) if store.experiment.shared_list else None
-    accounts = []
-    for counts in _counts(store, _COUNTS):
-        cell = counts["cell"]
-        error_records, commonest = errors.get(cell, (0, ""))
-        accounts.append(
-            CellAccount(
-                **counts,
-                foreign=foreign.get(cell, 0),
-                objects=objects.get(cell, none),
-                error_records=error_records,
-                commonest_error=commonest,
-            )
+    return [
+        CellAccount(
+            **counts,
+            **errors.get(counts["cell"], {}),
+            foreign=foreign.get(counts["cell"], 0),
+            objects=objects.get(counts["cell"], none),
         )
-    return accounts
+        for counts in _counts(store, _COUNTS)
+    ]
 
 
 def _counts(store: Store, query: str) -> list[dict[str, Any]]:
-    """The rows of a query by the names of its columns: a cell, and whole numbers."""
+    """The rows of a query as dicts: a cell, and whole numbers."""
     rows = store.connection.execute(query)
     names = [name for name, *_ in rows.description]
     return [
@@ -291,15 +274,14 @@ def _counts(store: Store, query: str) -> list[dict[str, Any]]:
     ]
 
 
-def _errors(store: Store) -> dict[str, tuple[int, str]]:
-    """How many error records each cell has, and what most of them say."""
-    found: dict[str, tuple[int, str]] = {}
+def _errors(store: Store) -> dict[str, dict[str, Any]]:
+    """By cell, the number of error records, and the most frequent failure in words."""
+    errors: dict[str, dict[str, Any]] = {}
     for cell, total, kind, count, example in store.rows(_ERRORS):
-        records = counted(total, "error record")
-        found.setdefault(
-            cell, (total, f"{cell}: {count:,} of {records}: {kind}, for example {example}")
-        )
-    return found
+        of_all = f"{count:,} of {counted(total, 'error record')}"
+        commonest = f"{cell}: {of_all}: {kind}, for example {example}"
+        errors.setdefault(cell, {"error_records": total, "commonest_error": commonest})
+    return errors
 
 
 def _objects(store: Store) -> dict[str, ObjectsAccount]:
@@ -307,14 +289,14 @@ def _objects(store: Store) -> dict[str, ObjectsAccount]:
 
 
 def stored_accounts(folder: RunFolder) -> list[CellAccount]:
-    """The account of a whole run, counted again from what its folder holds. Raises UsageError for a
-    damaged file."""
+    """The account of a whole run, counted again from its files. Raises UsageError for a damaged
+    one."""
     return account(open_store(folder, strict=True))
 
 
 def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
-    """Which file has lost lines that accounting.json counted, as `accounts`, counted again, show;
-    "" where none has. A cell of which an attempt was set aside has fewer messages by right."""
+    """Which file has lost lines since accounting.json was written, judged by `accounts`, counted
+    again; "" if none has. A cell with an attempt that was set aside may have fewer messages."""
     added_up = {account.cell: account.as_dict() for account in accounts}
     aside = {row.get("cell") for row in folder.rows(ABANDONED)}
     for stored in folder.read_json("accounting.json", []):
@@ -335,8 +317,8 @@ def lost_lines(folder: RunFolder, accounts: Iterable[CellAccount]) -> str:
 
 
 def check(accounts: Iterable[CellAccount]) -> None:
-    """Raise RunError naming the cells in which something can't be accounted for, nothing succeeded,
-    or at least half of the objects failed."""
+    """Raise RunError naming the cells with an open account, without a success, or with at least
+    half of their objects failed."""
     accounts = list(accounts)
     open_cells = [account for account in accounts if account.is_open]
     if open_cells:

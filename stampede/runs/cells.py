@@ -1,7 +1,7 @@
-"""`cells.csv`: the rows of the experiment's saved query, with every digit kept.
+"""`cells.csv`: the rows of the experiment's saved query, with all digits.
 
-The columns of the published table come first: the axes that were there, then count and five figures
-of the time. Then how it went, and what that took of the function.
+The columns of the published table come first: its axes, the count and five statistics of the time.
+The variants and the other metrics follow.
 """
 
 import csv
@@ -21,33 +21,29 @@ SECONDS = ("min_s", "p25_s", "avg_s", "p75_s", "max_s")
 
 
 class CellsError(ValueError):
-    """A row or a file that isn't in the shape of cells.csv; the text is one line."""
+    """A row or file that doesn't have the columns of cells.csv; the text is one line."""
 
 
 def published_columns(experiment: Experiment) -> tuple[str, ...]:
-    """The columns that must be there; a file with these alone is one of before there were more."""
+    """The required columns; older files have only these."""
     return (*(axis.name for axis in experiment.axes if not axis.is_variant), "count", *SECONDS)
 
 
 def taken(experiment: Experiment) -> list[Metric]:
-    """The metrics beside the time that the saved query tells; empty where a record doesn't say
-    it."""
+    """The metrics other than the time in the saved query; their values may be empty."""
     return [metric for metric in experiment.metrics[1:] if metric.queried]
 
 
 def header(experiment: Experiment) -> tuple[str, ...]:
-    """All columns but that of SETTINGS, which stands last, and only where anything else was
-    swept."""
+    """All columns except SETTINGS, which comes last, if other variables were swept."""
     ways = (axis.name for axis in experiment.axes if axis.is_variant)
     return (*published_columns(experiment), *ways, *(metric.name for metric in taken(experiment)))
 
 
 def checked(row: Mapping[str, Any], experiment: Experiment) -> dict[str, Any]:
-    """`row` with exactly the columns of `header`, numbers as numbers (text is read). Raises
-    CellsError.
+    """`row` with exactly the columns of `header`; numbers may come as text. Raises CellsError.
 
-    The published ones must be there. An axis with a default stands at it where it isn't; metrics
-    may be None.
+    The published columns are required. A missing axis has its default; metrics may be None.
     """
     needed = published_columns(experiment)
     for name in needed:
@@ -107,7 +103,7 @@ def _text(value: Any) -> str:
 
 
 def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
-    """The rows of the cells.csv at `path`; one with the published columns only is read, too.
+    """The rows of the cells.csv at `path`, which may have the published columns only.
 
     Raises CellsError for another header or a bad value, OSError.
     """
@@ -122,9 +118,9 @@ def read(path: Path, experiment: Experiment) -> list[dict[str, Any]]:
 def counted_row(
     place: Cell, seconds: Sequence[float], metrics: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """A row in the shape of the saved query from the seconds of a cell's operations, of which there
-    are some, and its metrics. Quartiles are nearest ranks, as a saved query has them but for the
-    width of a bin."""
+    """A row like the saved query's, from the seconds of a cell's operations (at least one) and its
+    metrics. Quartiles are nearest ranks; the saved query's differ by at most the width of a
+    bin."""
     ordered = sorted(seconds)
     mean_s = math.fsum(ordered) / len(ordered)
     five = (ordered[0], nearest_rank(ordered, 25), mean_s, nearest_rank(ordered, 75), ordered[-1])
@@ -136,6 +132,6 @@ def counted_row(
 
 
 def nearest_rank(ordered: Sequence[float], percent: int) -> float:
-    """The value of rank ceil(percent / 100 x n) of ascending `ordered`, which isn't empty; at least
-    of the first."""
+    """The value of rank ceil(percent / 100 x n), at least 1, of the ascending, non-empty
+    `ordered`."""
     return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]

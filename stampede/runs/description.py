@@ -1,5 +1,4 @@
-"""run.json: what a run was planned to do, where and with what it ran, and which cells are
-finished."""
+"""run.json: the plan of a run, where and with what versions it ran, and its finished cells."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from stampede.stacks.terraform import Terraform
 
 FILE = "run.json"
-# What a run that goes on keeps.
+# The keys that a resumed run keeps.
 _KEPT = (
     "started_at",
     "finished_at",
@@ -46,14 +45,13 @@ class _NamedCell(TypedDict):
 
 
 class FirstEditionRun(msgspec.Struct, kw_only=True):
-    """run.json as the first edition wrote it; `stampede.cell.cells_of` gathers what it tells of a
-    cell."""
+    """run.json as the first edition wrote it; `stampede.cell.cells_of` reads its cells."""
 
     stampede_version: str = ""
     format: Any = FIRST_EDITION
     run_id: str = ""
     experiment: str | None = None
-    # `target`, and of an endpoint where it is asked: `Target.place`.
+    # As in `Target.place`.
     target: str = ""
     endpoint_url: str | None = None
     endpoint_services: dict[str, str] = {}
@@ -62,7 +60,7 @@ class FirstEditionRun(msgspec.Struct, kw_only=True):
     finished_at: str | None = None
     plan: dict[str, Any] = {}
     cells: list[_NamedCell] = []
-    begun: list[str] = []  # cells of which messages may have been sent
+    begun: list[str] = []  # cells whose messages may have been sent
     finished: dict[str, Any] = {}  # {cell: {"started_at", "finished_at"}}
     account: dict[str, Any] = {}
     versions: dict[str, Any] = {}
@@ -75,39 +73,38 @@ class StoredRun(FirstEditionRun, kw_only=True):
     """run.json as it is written now: of a sweep, or of floods by hand, which have no plan."""
 
     cells: list[StoredCell] = []
-    object: dict[str, Any] = {}  # of the user's own: {"url", "bytes", "etag"}
+    object: dict[str, Any] = {}  # the user's own: {"url", "bytes", "etag"}
 
     def as_json(self) -> dict[str, Any]:
-        """Every key, but for those that not each run has."""
+        """All keys, except optional ones without a value."""
         stored = msgspec.to_builtins(self)
         optional = ("endpoint_url", "endpoint_services", "object", "prediction", "cost")
         return {name: value for name, value in stored.items() if value or name not in optional}
 
 
 def check(stored: Mapping[str, Any]) -> None:
-    """Raise ValueError, which says which part, where a run.json isn't what the format that it names
-    must be."""
+    """Raise ValueError, naming the part, if a run.json doesn't fit its format."""
     if not stored:
         raise ValueError("it is empty")
     typed(stored, StoredRun if stored.get("format") == FORMAT else FirstEditionRun)
 
 
 def is_flood_by_hand(description: Mapping[str, Any]) -> bool:
-    """Whether a run.json is `stampede flood`'s: it has no plan; in the first edition what the stack
-    fixed."""
+    """Whether a run.json is from `stampede flood`: it has no plan, or in the first edition one with
+    the stack's fixed values only."""
     plan = description.get("plan")
     return not isinstance(plan, Mapping) or not plan.keys() - {"fixed"}
 
 
 class RunDescription:
-    """The run.json of one run, written whole after every change, so that a kill -9 leaves the last
+    """The run.json of one run, rewritten after every change, so that a kill -9 leaves the last
     state."""
 
     def __init__(
         self, folder: RunFolder, experiment: str, place: Mapping[str, Any], **parts: Any
     ) -> None:
-        """Begin a new description, or take up the one that the folder holds; `parts` are the plan
-        of a sweep, its cells and its cost."""
+        """Begin a new description, or continue the one in the folder; `parts` are a sweep's plan,
+        cells and cost."""
         stored = folder.read_json(FILE, {})
         kept = {name: stored[name] for name in _KEPT if name in stored}
         own = {
@@ -124,34 +121,31 @@ class RunDescription:
 
     @property
     def begun(self) -> set[str]:
-        """Names of the cells of which messages may have been sent."""
+        """Names of the cells whose messages may have been sent."""
         return set(self._run.begun)
 
     @property
     def finished(self) -> set[str]:
-        """Names of the cells that are finished."""
+        """Names of the finished cells."""
         return set(self._run.finished)
 
     @property
     def cells(self) -> dict[str, StoredCell]:
-        """The cells that are described, by name."""
+        """The cells by name."""
         return {row.cell: row for row in self._run.cells}
 
     @property
     def has_end(self) -> bool:
-        """Whether the run has been noted as ended."""
+        """Whether the end of the run is noted."""
         return self._run.finished_at is not None
 
     def write(self) -> None:
-        """Write run.json as it stands."""
+        """Write run.json."""
         self._folder.write_json(FILE, self._run.as_json())
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
-        """Note what the model says of each cell, and what it knew, before there is anything to set
-        it against.
-
-        It is on disk with the next `write`. A run that goes on keeps what was said when it began.
-        """
+        """Note the model's predictions and their parameters, before there are any results. The next
+        `write` stores them. A resumed run keeps its first predictions."""
         self._run.prediction = self._run.prediction or {
             "place": "aws",
             "seed": self._run.plan["seed"],
@@ -161,7 +155,7 @@ class RunDescription:
         }
 
     def describe(self, target: Target, terraform: Terraform) -> None:
-        """Note account and versions; asked once the first cell is applied."""
+        """Note the account and versions, once the first cell is applied."""
         versions = terraform.version()
         self._run.versions = {
             "terraform": versions["terraform_version"],
@@ -173,8 +167,8 @@ class RunDescription:
         self.write()
 
     def hold(self, option: str, found: DataObject) -> None:
-        """Note the object of the user's own that every message is held to. Raises UsageError, which
-        names `option`, where the run has begun with another one, or with another version of it."""
+        """Note the user's own object, which every message must read. Raises UsageError, naming
+        `option`, if the run began with another object, or another version of it."""
         noted = {"url": found.url, "bytes": found.size_bytes, "etag": found.etag}
         if self._run.object not in ({}, noted):
             url, size, etag = (self._run.object.get(name) for name in noted)
@@ -186,7 +180,7 @@ class RunDescription:
         self._run.object = noted
 
     def add_cell(self, cell: Cell, target: Target) -> None:
-        """Note a cell that is flooded by hand. Raises UsageError where it was flooded under other
+        """Note a cell that is flooded by hand. Raises UsageError if it was flooded under other
         settings: its records would be mixed."""
         if (before := self.cells.get(cell.name)) is None:
             self._run.cells.append(msgspec.convert(cell.as_json(), StoredCell))
@@ -202,14 +196,13 @@ class RunDescription:
         self.write()
 
     def begin_cell(self, cell: Cell) -> None:
-        """Note that messages of a cell may have been sent from now on, before the first of them
-        is."""
+        """Note that messages of a cell may have been sent; call it before the first is."""
         if cell.name not in self._run.begun:
             self._run.begun.append(cell.name)
             self.write()
 
     def finish_cells(self, cells: Sequence[Cell], started_at: str) -> None:
-        """Note finished cells, at once: those that ran interleaved are finished together."""
+        """Note finished cells, all at once: interleaved cells finish together."""
         times = {"started_at": started_at, "finished_at": now()}
         self._run.finished |= {cell.name: times for cell in cells}
         self.write()
@@ -225,7 +218,7 @@ def _account(target: Target) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """The machine that drives the run (locally also the one that is measured)."""
+    """The machine that drives the run, and locally also runs the functions."""
     return {
         "system": platform.platform(),
         "processors": os.cpu_count(),
@@ -234,5 +227,5 @@ def machine() -> dict[str, Any]:
 
 
 def now() -> str:
-    """The time, as run.json has it."""
+    """The time in ISO 8601, as in run.json."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,7 +1,7 @@
-"""What a run showed of Stampede's assumptions about AWS: evidence.json, which every drain with
+"""How a run bears out Stampede's assumptions about AWS: evidence.json, which every drain with
 --target aws writes.
 
-docs/evidence.md has all assumptions and their proofs; these are the ones that a run can check.
+docs/evidence.md has all assumptions with their proofs; a run can check these.
 """
 
 from collections.abc import Mapping
@@ -47,26 +47,23 @@ def _row(name: str, assumption: str, check: Mapping[str, Any]) -> dict[str, Any]
 
 
 def stored(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
-    """What a run's evidence.json holds; empty where it has none."""
+    """A run's evidence.json; empty if there is none."""
     return stored_json.value_or_warning(run_dir / FILE, dict, warnings, is_optional=True) or {}
 
 
 def contradictions(run_dir: Path) -> list[str]:
-    """What must be said at the top of a report: the assumptions that the run contradicts."""
+    """The warning at the top of a report about the assumptions that the run contradicts."""
     evidence = stored(run_dir, [])
     wrong = [row["assumption"] for row in rows(evidence) if row["outcome"] == CONTRADICTED]
     if not wrong:
         return []
-    who = (
-        "The endpoint doesn’t do"
-        if evidence.get("target") == "endpoint"
-        else "This run contradicts"
-    )
+    is_endpoint = evidence.get("target") == "endpoint"
+    who = "The endpoint doesn’t do" if is_endpoint else "This run contradicts"
     return [f"{who} what Stampede assumes of AWS: {listed(wrong)}. See “Evidence” below."]
 
 
 def _words(values: Mapping[str, Any]) -> str:
-    """Figures by their names; those that end in _s are seconds."""
+    """Figures with their names; names that end in _s are of seconds."""
     parts = []
     for name, value in values.items():
         text = f"{value:,}" if type(value) in (int, float) else "unknown"

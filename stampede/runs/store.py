@@ -1,8 +1,7 @@
-"""A run's folder as tables: what was sent, what came of it, and which lines of its files are no
-rows.
+"""A run's folder as tables: what was sent, what came of it, and which lines were refused.
 
-DuckDB reads the lines. Where one of a file isn't as it must be, the file is read again line by
-line, which names what is refused.
+DuckDB reads each file. If a line isn't valid, the file is read again line by line, which names the
+refused lines.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from stampede.errors import UsageError
 from stampede.runs import stored_json
 from stampede.runs.folder import FAILED_OBJECTS, UNANSWERED_FILE, RunFolder, damage_refused
 
-# A time of more than 30 years is none.
+# A time of more than 30 years is refused.
 LONGEST_S = 1e9
 _LONGEST_LINE_BYTES = 16 * 2**20
 _MEMORY = "400MB"
 
-# What a column takes of the JSON that stands in a line; anything else isn't known: "1" is no 1, and
-# true is none. DuckDB writes a whole number as its digits alone. A text has no NUL, at which
-# programs in C end it.
+# How each kind of column reads a line's JSON. Anything else is NULL: "1" isn't 1, nor is true.
+# DuckDB writes a whole number as digits only. A text with a NUL is refused: C programs would cut it
+# there.
 _KINDS = rf"""
 CREATE MACRO text_of(j) AS CASE WHEN starts_with(j, '"') AND NOT contains(j, '\u0000')
     THEN j ->> '$' END;
@@ -65,15 +64,14 @@ _RECORD = {
 }
 _ERROR = dict.fromkeys(("error_type", "error_message"), "text")
 _OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
-# Of a record, what only a report asks for.
+# The columns of a record that only a report needs.
 _FIGURES = {
     **dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round", "batch_index"), "count"),
     "sdk": "text",
 }
-# What an operation is one by: of a batch, whose messages all have its times, the first message
-# stands for it.
+# The first message of a batch stands for its operation: all its messages have the same times.
 IS_ONE = "coalesce(batch_index, 0) = 0"
-# By table: the file, and its columns.
+# By table: the file and its columns.
 _TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "records": ("records.jsonl", {**_RECORD, **_ERROR}),
     "sent": ("sent.jsonl", {**_MESSAGE, "warm_up": "whole"}),
@@ -81,7 +79,7 @@ _TABLES: dict[str, tuple[str, dict[str, str]]] = {
     "unanswered": (UNANSWERED_FILE, _MESSAGE),
     "failed_objects": (FAILED_OBJECTS, {**_MESSAGE, "attempt": "count"}),
 }
-# Of a message, what only who goes on with the run asks for.
+# The columns of a message that only a run that goes on needs.
 _TIMES = {"sent": ("sent_at_ms", "round"), "unanswered": ("sent_at_ms",)}
 _OPERATIONS = """
 CREATE VIEW operations AS
@@ -107,15 +105,15 @@ SELECT line FROM successes JOIN (
 
 @dataclass
 class Store:
-    """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the
-    number of a row's line.
+    """The tables sent, records, letters, unanswered and failed_objects of a run; `line` is the line
+    number of a row.
 
-    `planned` are the cells of run.json, by name. `operations` are the records that figures can be
-    counted from, of a store that isn't strict: what is_first_success says holds for the rows of the
-    files. `place_at` is the place of their coordinates among `places`, and `cell_at` that of their
-    cell among `cells`, as `numbers` has them by either; one is foreign where its settings aren't
-    those of its cell, and `differences` says how. `refused` names the lines that are no rows,
-    `files` the tables with a file.
+    `planned` are the cells of run.json, by name. A store that isn't strict has the view
+    `operations`: the records from which figures can be computed; rows added later don't update
+    their is_first_success. `place_at` is the index of a record's coordinates in `places`, `cell_at`
+    of its cell in `cells`; `numbers` maps both to their index. A record is foreign if its settings
+    aren't its cell's; `differences` has the details. `refused` names the refused lines, `files` the
+    tables with a file.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -134,8 +132,7 @@ class Store:
         return self.connection.execute(query, parameters).fetchall()
 
     def arrays(self, query: str, *parameters: Any) -> dict[str, np.ndarray]:
-        """The columns of a query; what isn't known is -1 among whole numbers, and NaN among
-        others."""
+        """The columns of a query; NULL is -1 in whole numbers, and NaN in others."""
         columns = self.connection.execute(query, parameters).fetchnumpy()
         return {
             name: np.ma.filled(column, math.nan if column.dtype.kind == "f" else -1)
@@ -143,12 +140,12 @@ class Store:
         }
 
     def add(self, table: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Rows that have just been appended to the table's file."""
+        """Add rows that have just been appended to the table's file."""
         [(last,)] = self.rows(f"SELECT coalesce(max(line), 0) FROM {table}")
         _fill(self, table, enumerate(rows, last + 1))
 
     def fields(self, table: str) -> dict[str, tuple[str, str]]:
-        """Of each column of a table what it takes, and of which field of a line."""
+        """The columns of a table, each with its kind and the field of a line that it reads."""
         kinds, time = dict(_TABLES[table][1]), {}
         if self.is_strict:
             kinds |= dict.fromkeys(_TIMES.get(table, ()), "whole")
@@ -168,13 +165,12 @@ class Store:
 def open_store(
     folder: RunFolder, description: Mapping[str, Any] | None = None, *, strict: bool = False
 ) -> Store:
-    """Read a run's folder, in which any file may be missing; `description` is its run.json, for who
-    has read it.
+    """Read a run's folder, in which any file may be missing; `description` is its run.json, if it
+    has been read already.
 
-    Where it is `strict`, for who goes on with the run, raises UsageError for a damaged run.json,
-    for what isn't a file in the place of one, and for a line that is no row; a torn last one is
-    none anywhere. Always raises it for records of more than MOST_CELLS cells, which take whoever
-    counts them minutes.
+    `strict` is for a run that goes on: it raises UsageError for a damaged run.json, for anything
+    but a regular file, and for an invalid line, except a torn last one. Records of more than
+    MOST_CELLS cells, which take minutes to count, always raise it.
     """
     if description is None:
         description = folder.read_json("run.json", {})
@@ -216,8 +212,8 @@ def open_store(
 
 
 def _read(store: Store, table: str, path: Path) -> None:
-    """Fill a table from a file: at once, or line by line where one isn't as it must be. Raises
-    ValueError for such a line where the reading is `strict`."""
+    """Fill a table from a file: at once, or line by line if a line is invalid, for which a strict
+    store raises ValueError."""
     with contextlib.suppress(duckdb.Error):
         _insert(store, table, path, "row_number() OVER ()")
         if not _faults(store, table):
@@ -232,8 +228,8 @@ def _read(store: Store, table: str, path: Path) -> None:
 
 
 def _faults(store: Store, table: str) -> list[tuple[int, str]]:
-    """The lines that are no rows, and why; a record that is in no figure still says what became of
-    its message."""
+    """The numbers of invalid lines, and why; a record unfit for figures still counts for its
+    message."""
     faults = store.rows(f"SELECT line, fault FROM {table} WHERE fault IS NOT NULL ORDER BY line")
     if table == "records" and not store.is_strict:
         needed_axes = ", ".join(
@@ -280,7 +276,7 @@ def _insert(store: Store, table: str, path: Path, line: str) -> None:
 
 
 def _selected(store: Store, table: str, line: str) -> str:
-    """What a table has of each line."""
+    """The SQL expressions of a table's columns."""
     columns = store.fields(table)
     selected = [
         f"{line} AS line",
@@ -290,13 +286,13 @@ def _selected(store: Store, table: str, line: str) -> str:
         told = ", ".join(f'"{axis.record_field}"' for axis in store.experiment.axes)
         selected.append(f'hash("cell", {told}) AS combination')
     if table in ("records", "sent") and not store.is_strict:
-        # SQS's id counts where a line doesn't say of which message it is.
+        # SQS's id identifies a message whose line lacks cell or seq.
         selected.append('nameless_of("cell", "seq", "message_id") AS message_id')
     return ", ".join([*selected, f"{_fault(store, table)} AS fault"])
 
 
 def _fault(store: Store, table: str) -> str:
-    """Why a line is no row; what a report needs of a record, no single line tells."""
+    """The SQL expression for why a line is invalid, NULL if it is valid."""
     if table in ("records", "sent", "letters") and not store.is_strict:
         fault = "doesn''t say of which message it is (it needs cell and seq)"
         is_nameless = (
@@ -313,12 +309,12 @@ def _fault(store: Store, table: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as SQL has it."""
+    """A text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def _compare(store: Store) -> None:
-    """Compare each combination of a cell and settings that is new with what the cell was set to."""
+    """Compare each new combination of a cell and settings with the cell's planned settings."""
     axes = store.experiment.axes
     [(count,)] = store.rows("SELECT count(DISTINCT combination) FROM records")
     if count > MOST_CELLS:
@@ -334,10 +330,10 @@ def _compare(store: Store) -> None:
         place = Cell.at(axes, settings, planned.settings if planned else "")
         fields = (axis.record_field for axis in axes)
         difference = planned and planned.difference(dict(zip(fields, settings, strict=True)))
-        if difference is not None and difference not in (
-            told := store.differences.setdefault(name, [])
-        ):
-            told.append(difference)
+        if difference is not None:
+            listed = store.differences.setdefault(name, [])
+            if difference not in listed:
+                listed.append(difference)
         numbers = _number(store, store.cells, name), _number(store, store.places, place)
         store.rows(
             "INSERT INTO combinations VALUES (?, ?, ?, ?)",
@@ -348,8 +344,8 @@ def _compare(store: Store) -> None:
 
 
 def _number(store: Store, listed: list[Any], value: Any) -> int | None:
-    """Where a cell's name or a place stands in its list, to whose end it comes where it is new;
-    None for none."""
+    """The index of a cell's name or a place in its list, to which a new one is appended; None for
+    None."""
     if value is not None and value not in store.numbers:
         store.numbers[value] = len(listed)
         listed.append(value)

@@ -1,5 +1,5 @@
-"""Reads the JSON files of a results folder: strictly for whoever goes on with the run, tolerantly
-for the report, which names what it left out."""
+"""Reads the JSON files of a results folder: strictly for a run that goes on, tolerantly for the
+report, which names what it left out."""
 
 import errno
 import json
@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-# Of lists and objects in each other; many more than a file of a run has, and few enough for whoever
-# shows them.
+# Nested lists and objects: many more than a run's files have, few enough for any program that shows
+# them.
 MOST_LEVELS = 200
 _MESSAGE: dict[str, tuple[type, ...]] = {"cell": (str,), "seq": (int,)}
 _SENT = {**_MESSAGE, "sent_at_ms": (int,)}
 _WORDS = {str: "a text", int: "a whole number", type(None): "null"}
-# By file, what each of its lines must have, of one of these types.
+# By file, the required fields of a line, each with its allowed types.
 LINES: dict[str, dict[str, tuple[type, ...]]] = {
     "sent.jsonl": _SENT,
     "unanswered.jsonl": _SENT,
@@ -33,19 +33,16 @@ LINES: dict[str, dict[str, tuple[type, ...]]] = {
 
 
 class NotAFile(ValueError):
-    """A folder, a pipe, a device or a link stands in the place of a run's file."""
+    """A folder, a pipe, a device or a link is in the place of a run's file."""
 
 
 def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
-    """A file of a run's folder, which may be somebody else's: no link is followed, and no pipe
-    waited for.
-
-    Raises OSError, NotAFile.
-    """
+    """Open a file of a run's folder, which may come from somebody else: follows no link, and waits
+    for no pipe. Raises OSError, NotAFile."""
     try:
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     except OSError as error:
-        # a link; a folder or a pipe to write to
+        # a link, or a folder or pipe opened for writing
         if error.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
             raise NotAFile(f"{path} isn't a file") from None
         raise
@@ -56,8 +53,8 @@ def opened(path: Path, flags: int = os.O_RDONLY, mode: str = "rb") -> Any:
 
 
 def value(path: Path, kind: type = object) -> Any:
-    """What the file at `path` holds. Raises OSError, NotAFile, and ValueError where it isn't JSON
-    of that kind."""
+    """The content of a JSON file. Raises OSError, NotAFile, and ValueError if it isn't JSON of that
+    kind."""
     with opened(path) as file:
         stored = decoded(file.read())
     if _is_deeper(stored, MOST_LEVELS):
@@ -77,8 +74,8 @@ def _is_deeper(value: Any, levels: int) -> bool:
 def value_or_warning(
     path: Path, kind: type, warnings: list[str], *, is_optional: bool = False
 ) -> Any:
-    """What the file at `path` holds; None, and a warning, where it isn't there or can't be used. An
-    optional one may be missing."""
+    """The content of a JSON file; None, with a warning, if it is missing or unusable. An optional
+    file may be missing without one."""
     try:
         return value(path, kind)
     except FileNotFoundError:
@@ -94,11 +91,11 @@ def rows(
     warnings: list[str] | None = None,
     fault_of: Callable[[dict[str, Any]], str] = lambda row: "",
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a file of one a line, one after the other, with their 1-based line numbers.
+    """The objects of a JSON-lines file, one by one, with their 1-based line numbers.
 
-    With `warnings`, a line that isn't an object, or in which `fault_of` finds one, is left out and
-    gets one. Without, it raises ValueError; but a last line without a newline, torn by a crash in
-    mid-write, goes without a word, because the next writer cuts it off. Raises OSError, NotAFile.
+    An invalid line, by its JSON or by `fault_of`, is left out with a warning in `warnings`. Without
+    that list it raises ValueError; but a last line without a newline, torn by a crash during a
+    write, is silently left out, because the next writer cuts it off. Raises OSError, NotAFile.
     """
     with opened(path) as file:
         for number, line in enumerate(file, start=1):
@@ -109,11 +106,8 @@ def rows(
                 row = decoded(line)
                 fault = fault_of(row) if isinstance(row, dict) else "not a JSON object"
             except ValueError:  # covers JSONDecodeError and UnicodeDecodeError
-                fault = (
-                    "the last line is incomplete (the writer was interrupted)"
-                    if is_torn
-                    else "not JSON"
-                )
+                incomplete = "the last line is incomplete (the writer was interrupted)"
+                fault = incomplete if is_torn else "not JSON"
             if not fault:
                 yield number, row
             elif warnings is None:
@@ -123,8 +117,8 @@ def rows(
 
 
 def decoded(line: str | bytes) -> Any:
-    """What json.loads makes of a line, in a third of its time: what msgspec refuses, such as NaN,
-    json reads. Half of a surrogate pair, which no file can have, is "?". Raises ValueError."""
+    """A line as json.loads reads it, in a third of the time: json reads only what msgspec refuses,
+    such as NaN. Half a surrogate pair, which no file can contain, is "?". Raises ValueError."""
     try:
         try:
             return msgspec.json.decode(line)
@@ -136,7 +130,7 @@ def decoded(line: str | bytes) -> Any:
 
 
 def rule_of(name: str) -> str:
-    """What a line of the file `name` must have, in words."""
+    """The required fields of a line of the file `name`, in words."""
     needed = (
         f"{key} ({' or '.join(_WORDS[kind] for kind in kinds)})"
         for key, kinds in LINES[name].items()
@@ -145,22 +139,18 @@ def rule_of(name: str) -> str:
 
 
 def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
-    """What finds the fault in a line of the file `name`: a text, "" where there is none."""
+    """A function that returns the fault of a line of the file `name`; "" without one."""
     needed = LINES.get(name, {})
 
     def fault(row: Mapping[str, Any]) -> str:
-        return (
-            ""
-            if all(type(row.get(key, ...)) in kinds for key, kinds in needed.items())
-            else rule_of(name)
-        )
+        is_valid = all(type(row.get(key, ...)) in kinds for key, kinds in needed.items())
+        return "" if is_valid else rule_of(name)
 
     return fault
 
 
 def typed(value: Any, kind: Any) -> Any:
-    """`value`, read from JSON, as what `kind` is. Raises ValueError where it isn't that; the text
-    says which part."""
+    """`value`, read from JSON, converted to `kind`. Raises ValueError, naming the wrong part."""
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

@@ -1,5 +1,4 @@
-"""What a refusal by AWS, or the lack of an answer, means for whoever made the call: whether it
-passes by itself."""
+"""What an error from AWS, or the lack of an answer, means for the caller: whether it passes."""
 
 from __future__ import annotations
 
@@ -38,19 +37,18 @@ MISSING = frozenset(
     {"AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist", "ResourceNotFoundException"}
 )
 
-# What passes by itself after an apply: IAM shows a new policy everywhere after seconds, sometimes a
-# minute, and a mount target is reached as late. All but the first are refused before the function
-# runs (Invoke in the Lambda API reference), which says AccessDeniedException where we may not
-# invoke it.
+# Errors that pass by themselves after an apply: a new IAM policy takes seconds, sometimes a minute,
+# to spread, and so does a mount target. All but the first come before the function runs (Invoke in
+# the Lambda API reference); a caller who may not invoke it gets AccessDeniedException.
 AFTER_APPLY = re.compile(
     r"AccessDenied\b|EFSMount|TooManyRequestsException|ResourceConflictException|ServiceException"
 )
 
 
 class Kind(Enum):
-    """Why a call failed. A THROTTLED one did nothing; after a FAULT, of the service or the
-    connection, nobody knows whether it did. Both pass. Whether a REFUSED one does, its code doesn't
-    say; none of the others does."""
+    """Why a call failed. A THROTTLED call did nothing; after a FAULT of the service or the
+    connection, nobody knows. Both pass. A REFUSED call may pass or not; the other kinds never
+    do."""
 
     THROTTLED = auto()
     FAULT = auto()
@@ -62,17 +60,17 @@ class Kind(Enum):
 
     @property
     def passes(self) -> bool:
-        """Whether the same call may be answered later."""
+        """Whether the same call may succeed later."""
         return self in (Kind.THROTTLED, Kind.FAULT)
 
     @property
     def is_final(self) -> bool:
-        """Whether the same call will fail again however often it is made."""
+        """Whether the same call will always fail."""
         return not self.passes and self is not Kind.REFUSED
 
 
 def kind_of(error: BotoCoreError | ClientError) -> Kind:
-    """The kind of what boto3 raised."""
+    """The kind of boto3's error."""
     if isinstance(error, ClientError):
         return kind_of_answer(
             error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0), code_of(error)
@@ -84,7 +82,7 @@ def kind_of(error: BotoCoreError | ClientError) -> Kind:
 
 def kind_of_answer(status: int, code: str) -> Kind:
     """The kind of an answer with this HTTP status and error code."""
-    if status >= 500 or status == 408:  # 408: it gave up on the connection, perhaps an idle one
+    if status >= 500 or status == 408:  # 408: the service closed a connection, perhaps an idle one
         return Kind.FAULT
     if status == 429 or code in THROTTLES:
         return Kind.THROTTLED
@@ -95,5 +93,5 @@ def kind_of_answer(status: int, code: str) -> Kind:
 
 
 def code_of(error: BaseException) -> str:
-    """AWS's error code; "" where the answer has none, or there was no answer."""
+    """AWS's error code; "" without one, or without an answer."""
     return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""

@@ -14,8 +14,7 @@ from stampede.stacks.target import explained, local, local_terraform
 
 
 def start(*, follow_parent: bool = False) -> ministack.Emulator:
-    """Start the embedded AWS unless it runs already; a fresh one begins with an empty Terraform
-    state."""
+    """Start the embedded AWS unless it runs; a new one begins with an empty Terraform state."""
     if (emulator := ministack.running(stack.STATE_DIR)) is not None:
         if not emulator.answers():
             raise UsageError(
@@ -23,13 +22,11 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
                 f"{emulator.log_file})",
                 "use `stampede emulator stop`, then start it again",
             )
-        say(
-            f"the embedded AWS is already running at {emulator.endpoint_url} (process "
-            f"{emulator.pid})"
-        )
+        where = f"{emulator.endpoint_url} (process {emulator.pid})"
+        say(f"the embedded AWS is already running at {where}")
         return emulator
     stack.forget_state()
-    stack_lock.disown("local")  # a sweep's that was killed: it would stop this one as its own
+    stack_lock.disown("local")  # else a killed sweep, resumed, would stop this one as its own
     say("starting the embedded AWS (MiniStack; a second or two)")
     emulator = ministack.start(stack.STATE_DIR, follow_parent=follow_parent)
     say(f"the embedded AWS answers at {emulator.endpoint_url} (process {emulator.pid})")
@@ -37,14 +34,12 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
 
 
 def apply_copy(access: ministack.Access, variables: dict[str, Any]) -> dict[str, Any]:
-    """Lay out the copy of infra/, init and apply it; returns Terraform's outputs."""
+    """Make the copy of infra/, init and apply it; returns Terraform's outputs."""
     stack.lay_out()
     delete_queues(stack.applied_queues(half_made=True), access)
     terraform = local_terraform(access)
-    say(
-        "terraform init and apply on the local copy (about 40 s the first time: the provider "
-        "waits 25 s for a queue)"
-    )
+    how_long = "about 40 s the first time: the provider waits 25 s for a queue"
+    say(f"terraform init and apply on the local copy ({how_long})")
     terraform.init()
     terraform.apply(variables)
     outputs = terraform.outputs()
@@ -53,9 +48,9 @@ def apply_copy(access: ministack.Access, variables: dict[str, Any]) -> dict[str,
 
 
 def delete_queues(queues: Iterable[Mapping[str, Any]], access: ministack.Access) -> None:
-    """Delete queues of the local state ahead of Terraform: the provider waits 130 s for a queue it
-    deletes itself, to let the deletion spread through AWS, and not for one that is gone, as those
-    are that an interrupted run of this one deleted. Nothing has to spread through an emulator."""
+    """Delete queues of the local state before Terraform does: the provider waits 130 s after
+    deleting a queue, for the deletion to spread through AWS, but not for a queue that is already
+    gone. An interrupted call may have deleted some."""
     for queue in queues:
         target = local({"region": queue["region"]}, access)
         sqs = target.client("sqs")
@@ -69,7 +64,7 @@ def delete_queues(queues: Iterable[Mapping[str, Any]], access: ministack.Access)
 def run_hosts(
     outputs: Mapping[str, Any], access: ministack.Access, *, follow_parent: bool = False
 ) -> None:
-    """Let the hosts of the applied stack, if it has any, run on this machine, and say so. Raises
+    """Run the hosts of the applied stack, if any, on this machine, and report them. Raises
     EmulatorError."""
     if running := hosts.ensure(stack.STATE_DIR, outputs, access, follow_parent=follow_parent):
         processes = ", ".join(str(host.pid) for host in running)

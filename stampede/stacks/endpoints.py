@@ -1,9 +1,8 @@
-"""Whether this shell's AWS configuration leads to AWS, or to an endpoint that isn't AWS:
-LocalStack, say.
+"""Whether this shell's AWS configuration leads to AWS, or to another endpoint such as LocalStack.
 
-Asked of botocore, as its clients do: AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_<SERVICE>, `endpoint_url`
-and `services` of the profile, and AWS_IGNORE_CONFIGURED_ENDPOINT_URLS. An address of AWS's own that
-is given that way is AWS.
+botocore resolves it, as for its clients: AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_<SERVICE>,
+`endpoint_url` and `services` of the profile, and AWS_IGNORE_CONFIGURED_ENDPOINT_URLS. An endpoint
+that is one of AWS's own addresses counts as AWS.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from botocore.regions import EndpointResolver
 
 from stampede.errors import UsageError, one_line
 
-# All that the stacks consist of and the programs ask while they work.
+# All services that the stacks and the programs use.
 SERVICES = (
     "s3",
     "s3control",
@@ -44,8 +43,7 @@ SERVICES = (
 
 @dataclass(frozen=True)
 class Endpoint:
-    """What stands in AWS's place: the URL of each service that isn't asked of AWS, without user and
-    password."""
+    """What replaces AWS: the URL of each service that isn't AWS's, without user and password."""
 
     urls: Mapping[str, str]
 
@@ -56,8 +54,7 @@ class Endpoint:
 
     @property
     def services(self) -> dict[str, str]:
-        """The services with their URLs where not all are asked at the one URL; {} where they
-        are."""
+        """The replaced services with their URLs; {} if all services have the same URL."""
         is_all = len(self.urls) == len(SERVICES) and set(self.urls.values()) == {self.url}
         return {} if is_all else dict(self.urls)
 
@@ -68,20 +65,19 @@ class Endpoint:
 
 
 def configured() -> Endpoint | None:
-    """Where this shell's configuration sends the calls, None for AWS itself. Raises UsageError for
-    what is no URL."""
+    """The endpoint of this shell's configuration, None for AWS itself. Raises UsageError for an
+    invalid URL."""
     session = botocore.session.get_session()
     try:
         profile, stored = session.get_scoped_config(), session.full_config
         if session.get_config_variable("ignore_configured_endpoint_urls"):
             return None
     except ProfileNotFound:
-        return None  # no client can be made then: told where credentials are looked for
+        return None  # making a client reports it
     except ConfigParseError as error:
         raise damaged(error) from None
     try:
-        # botocore's own, called private there: its public way is a client of each service, which
-        # takes seconds.
+        # Not a public API of botocore, which would need a client for each service, taking seconds.
         urls_by_name = {
             name: ConfiguredEndpointProvider(stored, profile, name).provide() for name in SERVICES
         }
@@ -92,19 +88,19 @@ def configured() -> Endpoint | None:
 
 
 def damaged(error: ConfigParseError) -> UsageError:
-    """That a file of the AWS configuration can't be read."""
+    """The error for an unreadable file of the AWS configuration."""
     return UsageError(one_line(error), "correct or move that file")
 
 
 def is_aws(url: str) -> bool:
-    """Whether `url` is at one of AWS's own hosts, of any partition, VPC endpoints and FIPS too.
-    Raises UsageError for what is no URL."""
+    """Whether `url` is at one of AWS's hosts, in any partition, including VPC and FIPS endpoints.
+    Raises UsageError for an invalid URL."""
     host = (_parts(url).hostname or "").rstrip(".")
     return any(host == suffix or host.endswith(f".{suffix}") for suffix in _suffixes())
 
 
 def shown(url: str) -> str:
-    """`url` without user, password, query and a slash at its end. Raises UsageError for what is no
+    """`url` without user, password, query and trailing slash. Raises UsageError for an invalid
     URL."""
     parts = _parts(url)
     return urllib.parse.urlunsplit(
@@ -115,7 +111,7 @@ def shown(url: str) -> str:
 def _parts(url: str) -> Any:
     try:
         parts = urllib.parse.urlsplit(url.strip())
-        # `port` raises for what is none
+        # `port` raises for an invalid one
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return parts
     except ValueError:
@@ -130,7 +126,7 @@ def _parts(url: str) -> Any:
 
 @functools.cache
 def _suffixes() -> frozenset[str]:
-    """The domains of AWS's partitions, as botocore knows them."""
+    """The domains of AWS's partitions, from botocore's data."""
     outputs = [partition["outputs"] for partition in Loader().load_data("partitions")["partitions"]]
     return frozenset(
         output[name] for output in outputs for name in ("dnsSuffix", "dualStackDnsSuffix")
@@ -138,29 +134,22 @@ def _suffixes() -> frozenset[str]:
 
 
 def endpoint_words(url: str, services: Mapping[str, str]) -> str:
-    """`an endpoint at <url>`; `services`, {name: URL}, are empty where all services of AWS's are
-    asked at that one URL, else those that are asked elsewhere than AWS."""
-    elsewhere = {name: at for name, at in services.items() if at != url}
-    if elsewhere:
-        return (
-            f"an endpoint at {url}, "
-            f"{', '.join(f'{name} at {at}' for name, at in elsewhere.items())}"
-        )
-    return f"an endpoint at {url}" + (
-        f" (for {', '.join(services)} only; everything else is AWS)" if services else ""
-    )
+    """`an endpoint at <url>`, with `services`, {name: URL}, the services that aren't AWS's; empty
+    if all of them are at `url`."""
+    endpoint = f"an endpoint at {url}"
+    elsewhere = [f"{name} at {at}" for name, at in services.items() if at != url]
+    if elsewhere or not services:
+        return ", ".join([endpoint, *elsewhere])
+    return f"{endpoint} (for {', '.join(services)} only; everything else is AWS)"
 
 
 def unknown_region(region: str) -> tuple[str, str] | None:
-    """That AWS has no such region, by botocore's data alone, and what to do; None where Lambda is
-    in it."""
+    """The message that Lambda has no such region, according to botocore's data, and the way out;
+    None if it has."""
     resolver = EndpointResolver(Loader().load_data("endpoints"))
     partitions = resolver.get_available_partitions()
-    names = [
-        name
-        for partition in partitions
-        for name in resolver.get_available_endpoints("lambda", partition)
-    ]
+    listed = (resolver.get_available_endpoints("lambda", partition) for partition in partitions)
+    names = [name for names in listed for name in names]
     if region in names:
         return None
     near = difflib.get_close_matches(region, names, n=2)

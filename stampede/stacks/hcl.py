@@ -1,9 +1,8 @@
-"""Values as Terraform writes and reads them: HCL, of which JSON values are a part, to Python's and
-back.
+"""Converts values between HCL, of which JSON values are a part, and Python.
 
-Only what stands there is read: a value that Terraform would have to work out (a reference, a
-function, arithmetic) is refused. python-hcl2 is imported on first use, because its grammar takes a
-tenth of a second and most verbs need none.
+Only literal values are read: anything that Terraform would evaluate (a reference, a function,
+arithmetic) is refused. python-hcl2 is imported on first use, because its grammar takes a tenth of a
+second and few verbs need it.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ _TEMPLATE = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
 
 
 class HclError(ValueError):
-    """The text is no HCL, or more than plain values."""
+    """The text isn't HCL, or has more than literal values."""
 
 
 def read(text: str) -> dict[str, Any]:
-    """Blocks and attributes of an HCL file as python-hcl2 has them; `plain` makes values of them.
-    Raises HclError."""
+    """Blocks and attributes of an HCL file in python-hcl2's form, which `plain` converts. Raises
+    HclError."""
     import hcl2
     from hcl2.utils import SerializationOptions
     from lark.exceptions import LarkError, UnexpectedInput
@@ -47,8 +46,7 @@ def value(text: str) -> Any:
 
 
 def plain(parsed: Any) -> Any:
-    """The Python value of what `read` gives for an attribute. Raises HclError for what has to be
-    worked out."""
+    """The Python value of an attribute from `read`. Raises HclError for an expression."""
     if isinstance(parsed, dict):
         return {
             plain(key) if key.startswith('"') else _literal(key): plain(value)
@@ -68,13 +66,13 @@ def plain(parsed: Any) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """A value as it stands in `-var NAME=...` and in a cell's name: short, without spaces, a text
-    as it is."""
+    """A value as in `-var NAME=...` and in a cell's name: short, without spaces, a text without
+    quotes."""
     return value if isinstance(value, str) else _nested(value)
 
 
 def split(text: str) -> list[str]:
-    """The values of `v1,v2,...`: commas within braces, brackets and quotes part nothing."""
+    """The values of `v1,v2,...`; commas within braces, brackets and quotes don't separate."""
     parts, depth = [""], 0
     for token in _TOKEN.findall(text):
         depth += (token in "{[") - (token in "}]")
@@ -106,8 +104,7 @@ def _literal(name: str) -> str:
 
 
 def _number(word: str) -> float:
-    """A number with an exponent, which python-hcl2 leaves as it stands: ${1e3}, which is 1000 to
-    Terraform."""
+    """A number with an exponent, which python-hcl2 leaves unconverted: ${1e3} for 1000."""
     try:
         number = float(word.removeprefix("${").removesuffix("}"))
     except ValueError:

@@ -1,7 +1,6 @@
-"""What this machine sets the variables of infra/ to besides `--set`, as Terraform finds it, and
-whose they are.
+"""The values of infra/'s variables on this machine apart from `--set`, and their experiments.
 
-Terraform's order, the last one wins: the default, TF_VAR_*, terraform.tfvars,
+Terraform's order of precedence, in which the last wins: the default, TF_VAR_*, terraform.tfvars,
 terraform.tfvars.json, then *.auto.tfvars and *.auto.tfvars.json in the order of their names;
 `-var`, which is `--set`, comes after all of them
 (https://developer.hashicorp.com/terraform/language/values/variables, "Variable Definition
@@ -23,14 +22,14 @@ from stampede.variable_rules import RULES, Rule
 
 
 def family(experiment: str) -> tuple[str, str]:
-    """`experiment`, and the one whose variables and queries it has, too: `a_b` has those of `a`
+    """`experiment`, and the one whose variables and queries it shares: `a_b` shares those of `a`
     (infra/queries.tf)."""
     return experiment, experiment.partition("_")[0]
 
 
 def takes(name: str, experiment: str) -> bool:
-    """Whether an experiment has the variable `name`. One without variables of its own in infra/ has
-    them all."""
+    """Whether an experiment has the variable `name`. An experiment without variables of its own in
+    infra/ has all of them."""
     has_own = any(rule.experiment == experiment for rule in RULES.values())
     return not has_own or name not in RULES or RULES[name].experiment in ("", *family(experiment))
 
@@ -38,12 +37,11 @@ def takes(name: str, experiment: str) -> bool:
 def infra_defaults(
     environ: Mapping[str, str], folder: Path = INFRA, variables: Mapping[str, Rule] = RULES
 ) -> dict[str, Any]:
-    """{variable: value} that Terraform uses in `folder` where no -var is given. Raises
-    UsageError."""
+    """{variable: value} that Terraform uses in `folder` without -var. Raises UsageError."""
     values = {name: rule.default for name, rule in variables.items()}
     for name, rule in variables.items():
         if (text := environ.get(f"TF_VAR_{name}")) is not None:
-            # Terraform takes the value of a string as it stands, any other as an expression.
+            # Terraform takes a string's value literally, any other as an expression.
             with _naming(f"TF_VAR_{name}"):
                 values[name] = rule.typed(text if rule.type == "string" else hcl.value(text))
     for path in _files(folder):
@@ -65,7 +63,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _read(path: Path, variables: Mapping[str, Rule]) -> dict[str, Any]:
-    """What a *.tfvars file sets; of a value for a variable that there isn't Terraform only warns.
+    """The values in a *.tfvars file; an unknown variable is ignored, as Terraform only warns of it.
     Raises OSError, ValueError."""
     text = path.read_text(encoding="utf-8")
     if not path.name.endswith(".json"):
@@ -80,7 +78,7 @@ def _read(path: Path, variables: Mapping[str, Rule]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _naming(source: str) -> Iterator[None]:
-    """Let what can't be read be refused in one line that names its source."""
+    """Turn errors of reading into a UsageError that names the source."""
     try:
         yield
     except (OSError, ValueError) as error:

@@ -1,5 +1,4 @@
-"""The object of the user's own that a plan or a stack reads, as S3 has it at this moment, wherever
-that S3 is."""
+"""The user's own object that a plan or a stack reads, as S3 has it now, on AWS or elsewhere."""
 
 from __future__ import annotations
 
@@ -15,9 +14,8 @@ from stampede.stacks.target import Target
 
 
 def of_plan(option: str, experiment: str, cells: Sequence[Cell]) -> DataObject | None:
-    """That of cells with --target `option`, which all have the same; None where the stack has a
-    bucket of its own. Raises UsageError where they can't read it, and RunError where S3 doesn't
-    answer."""
+    """The object of a plan's cells with --target `option`; None if the stack has its own bucket.
+    Raises UsageError if the cells can't read it, and RunError if S3 doesn't answer."""
     values = cells[0].values
     if (own := EXPERIMENTS[experiment].own_object_of(values)) is None:
         return None
@@ -28,7 +26,7 @@ def of_plan(option: str, experiment: str, cells: Sequence[Cell]) -> DataObject |
 
 
 def of_stack(target: Target) -> DataObject | None:
-    """That of an applied stack."""
+    """The object of an applied stack; None if the stack has its own bucket."""
     if (own := target.experiment.own_object_of(target.outputs)) is None:
         return None
     with targets.explained("looking at the object", target):
@@ -36,14 +34,12 @@ def of_stack(target: Target) -> DataObject | None:
 
 
 def _without_a_stack(option: str, region: str) -> Target:
-    """Where --target `option` leads before anything is applied there."""
+    """The target of --target `option` before anything is applied there."""
     if option == "aws":
         return targets.configured({"region": region})
     if (emulator := ministack.running(stack.STATE_DIR)) is None:
-        start = (
-            "start it with `stampede emulator start` and put your object there, or use --target aws"
-        )
         raise UsageError(
-            "object: the embedded AWS isn't running, so there is no bucket of yours in it", start
+            "object: the embedded AWS isn't running, so it has no bucket of yours",
+            "use `stampede emulator start` and put your object there, or use --target aws",
         )
     return targets.local({"region": region}, emulator.access)

@@ -1,5 +1,5 @@
-"""Where a run is, as its run.json has it (`target`, `endpoint_url`, `endpoint_services`): in words,
-and held to it."""
+"""The place of a run, as in its run.json (`target`, `endpoint_url`, `endpoint_services`): in words,
+and compared with a command's."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ def words(place: Mapping[str, Any]) -> str:
 
 
 def is_at(stored: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether a run with `stored` as its run.json was begun at the place `now`, or doesn't say
-    where."""
+    """Whether the run of `stored`, its run.json, began at the place `now`, or has no place."""
     return {name: stored[name] for name in _KEYS if name in stored} in ({}, now)
 
 
 def refuse_another(
     option: str, run_id: str, stored: Mapping[str, Any], now: Mapping[str, Any]
 ) -> None:
-    """Raise UsageError where a run that was begun at the place in `stored`, its run.json, would go
-    on at `now`: figures of two places would be mixed. `option` names the run."""
+    """Raise UsageError if a run would continue at `now` and not at the place in `stored`, its
+    run.json: figures of two places would be mixed. `option` names the run."""
     if is_at(stored, now):
         return
     way_out = {
@@ -51,8 +50,7 @@ def refuse_another(
 
 
 def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Whether nothing in `stored`, a run's run.json, contradicts that its messages went to the
-    stack of `outputs`."""
+    """Whether the run of `stored`, its run.json, may have been sent to the stack of `outputs`."""
     account = stored.get("account", {})
     noted = {
         "experiment": stored.get("experiment"),
@@ -62,8 +60,8 @@ def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
 
 
 def stack_words(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, str]:
-    """The stack of `outputs`, and that of the run with `stored` as its run.json, in words that tell
-    them apart."""
+    """The stack of `outputs` and that of the run of `stored`, its run.json, in words that tell them
+    apart."""
     stacks = outputs, {"experiment": stored.get("experiment")} | stored.get("account", {})
     names = [
         f"{stack.get('experiment') or 'an unknown experiment'} in "
@@ -81,9 +79,9 @@ def stack_words(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[
 def refuse_elsewhere(
     place: Mapping[str, Any], outputs: Mapping[str, Any], *, changes: bool = False
 ) -> None:
-    """Raise UsageError where the stack of these outputs is an endpoint's and `place` is AWS; and
-    the other way round where the stack is about to be changed: Terraform would take for gone what
-    is on AWS. Its queue's URL tells."""
+    """Raise UsageError if the stack of these outputs is at an endpoint and `place` is AWS; also the
+    other way round if the stack is about to be changed: Terraform would conclude that the resources
+    on AWS are gone. The queue's URL shows where the stack is."""
     queue_url = str(outputs.get("queue_url") or "")
     if not queue_url.startswith("http") or place["target"] == "local":
         return

@@ -1,5 +1,5 @@
-"""What SQS takes at once (Amazon SQS quotas): the loader keeps to it, and the bill counts by it."""
+"""SQS's limits (Amazon SQS quotas), for the loader and the bill."""
 
-# Of one SendMessageBatch. It takes 1 MiB in all, and JSON escaping is counted with a margin.
+# Of one SendMessageBatch, which takes 1 MiB in all; this leaves a margin for JSON escaping.
 MAX_ENTRIES = 10
 MAX_BATCH_BYTES = 1_000_000

@@ -1,4 +1,4 @@
-"""One run at a time for each stack: a lock that ends with its process, and a note of which run
+"""One run at a time for each stack: a lock that ends with its process, and a note of the run that
 applied the stack."""
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ WAIT = "wait until it exits, or interrupt it"
 
 @contextlib.contextmanager
 def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str], None]]:
-    """Keep every other flood, drain and sweep away from the stack of a target ("local" or "aws")
-    for the block.
+    """Lock the stack of a target ("local" or "aws") against other floods, drains and sweeps.
 
-    Gives a function that notes the run's id, where it is known only then. The system lets go of the
-    lock however this process ends. Raises UsageError that names the other process and its run.
+    Yields a function that notes the run's id, if it isn't known yet. The system releases the lock
+    however this process ends. Raises UsageError, naming the other process and its run.
     """
     path = _lock_file(kind)
     own_folder.make(path.parent)
@@ -44,8 +43,8 @@ def holding(kind: str, doing: str, run_id: str = "") -> Iterator[Callable[[str],
 
 
 def holder(kind: str) -> str | None:
-    """Which flood, drain or sweep works with the stack of a target, in words; None where none
-    does."""
+    """The flood, drain or sweep that uses the stack of a target, in words; None if there is
+    none."""
     path = _lock_file(kind)
     try:
         with path.open() as file:
@@ -58,8 +57,7 @@ def holder(kind: str) -> str | None:
 
 
 def owner(kind: str) -> dict[str, Any]:
-    """{"run_id", "started_emulator"} of the sweep that applied a target's stack; {} where none did,
-    or it is gone."""
+    """{"run_id", "started_emulator"} of the sweep that applied a target's stack; {} without one."""
     try:
         return json.loads(_owner_file(kind).read_text())
     except (FileNotFoundError, ValueError):
@@ -67,8 +65,8 @@ def owner(kind: str) -> dict[str, Any]:
 
 
 def own(kind: str, run_id: str, *, started_emulator: bool) -> None:
-    """Note that the sweep `run_id` applies the stack, before it does: a killed one may then be
-    resumed."""
+    """Note that the sweep `run_id` applies the stack; call it before the apply, so that a killed
+    sweep can be resumed."""
     own_folder.make(_folder(kind))
     _owner_file(kind).write_text(
         json.dumps({"run_id": run_id, "started_emulator": started_emulator})
@@ -84,7 +82,7 @@ def _holder(path: Path, kind: str) -> str:
     stack_words = "the local stack" if kind == "local" else "the stack in infra/"
     try:
         other = json.loads(path.read_text())
-    except ValueError:  # it has only just taken the lock
+    except ValueError:  # it has just taken the lock
         return f"another process is using {stack_words}"
     run = f" of run {other['run_id']}" if other["run_id"] else ""
     return f"`stampede {other['doing']}`{run} (process {other['pid']}) is using {stack_words}"
@@ -99,6 +97,5 @@ def _owner_file(kind: str) -> Path:
 
 
 def _folder(kind: str) -> Path:
-    """Where the stack's Terraform state is kept, too: infra/ has one state, whatever
-    STAMPEDE_STATE_DIR says."""
+    """The folder of the stack's locks: infra/ has one state, whatever STAMPEDE_STATE_DIR says."""
     return stack.STATE_DIR if kind == "local" else stack.ROOT / ".stampede"

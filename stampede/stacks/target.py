@@ -1,10 +1,9 @@
-"""Where a verb works: the applied stack (its `terraform output -json`) and the AWS API that serves
-it.
+"""The target of a verb: the applied stack (its `terraform output -json`) and its AWS API.
 
-Three kinds. `local` is the embedded AWS with the copy of `infra/` under `.stampede/local/`.
-`--target aws` is whatever the ordinary AWS configuration of this shell reaches, with the state in
-`infra/`: `aws`, or an `endpoint` in AWS's stead (`endpoints.py`), which is treated with the same
-care, as nobody knows what it bills, and never called AWS.
+There are three kinds. `local` is the embedded AWS with the copy of `infra/` in `.stampede/local/`.
+`--target aws` is whatever this shell's AWS configuration reaches, with the state in `infra/`: `aws`
+or another `endpoint` (`endpoints.py`), which is treated with the same care, as it may bill, but
+never called AWS.
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ RETRIES = {"mode": "standard", "total_max_attempts": 6}
 
 
 class NoStackError(UsageError):
-    """No stack is applied where one was looked for."""
+    """No stack is applied."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's,
-    `endpoint_url` None means AWS's own. Where an endpoint serves a part only, `services` are that
-    part, with their URLs. `key` is the emulator's, as boto3 takes it."""
+    """An applied stack: `kind` is "local", "aws" or "endpoint", `outputs` are Terraform's; without
+    an `endpoint_url` it is AWS's. If an endpoint replaces only some services, `services` has their
+    URLs. `key` is the emulator's key for boto3."""
 
     kind: str
     outputs: dict[str, Any]
@@ -65,7 +64,7 @@ class Target:
     key: Mapping[str, str] = field(default_factory=Access("", "none", "none").key.copy, repr=False)
 
     def __getitem__(self, name: str) -> Any:
-        """An output of the stack; raises UsageError where it isn't there."""
+        """An output of the stack; raises UsageError if it is missing."""
         try:
             return self.outputs[name]
         except KeyError:
@@ -75,20 +74,20 @@ class Target:
 
     @property
     def option(self) -> str:
-        """What --target says of it, "local" or "aws": how long things take, and where Terraform's
-        state is."""
+        """Its --target, "local" or "aws", which decides timeouts and the place of Terraform's
+        state."""
         return "local" if self.kind == "local" else "aws"
 
     @property
     def place(self) -> dict[str, Any]:
-        """Where it is, as it stands in run.json."""
+        """Its place, as in run.json."""
         noted: dict[str, Any] = {"target": self.kind}
         if self.kind == "endpoint":
             noted |= {"endpoint_url": self.endpoint_url}
         return noted | ({"endpoint_services": dict(self.services)} if self.services else {})
 
     def url_of(self, service: str) -> str | None:
-        """Where a service is asked, None for AWS's own address."""
+        """The URL of a service, None for AWS's own."""
         return self.services.get(service) if self.services else self.endpoint_url
 
     @property
@@ -98,7 +97,7 @@ class Target:
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment that is up; raises UsageError for one that this version doesn't know."""
+        """The applied experiment; raises UsageError if this version doesn't have it."""
         name = self["experiment"]
         if name not in EXPERIMENTS:
             raise UsageError(
@@ -109,11 +108,11 @@ class Target:
 
     @cached_property
     def session(self) -> boto3.Session:
-        """The boto3 session of the target: the emulator's own key locally, the ordinary chain on
-        AWS. Raises UsageError for a profile that isn't there."""
+        """The boto3 session, with the emulator's key or the default credential chain. Raises
+        UsageError for a missing profile."""
         if self.kind == "local":
-            # AWS_PROFILE may name a profile that exists elsewhere, and ~/.aws/config may be
-            # damaged: only an account needs them.
+            # AWS_PROFILE may name a missing profile, and ~/.aws/config may be damaged: only an
+            # account needs them.
             nowhere = dict.fromkeys(
                 ("config_file", "credentials_file"), (None, None, os.devnull, None)
             )
@@ -132,12 +131,12 @@ class Target:
 
     @cached_property
     def _clients(self) -> dict[str, Any]:
-        """To make one takes 0.1 s of a processor, which a function beside it would miss."""
+        """Making a client takes 0.1 s of CPU time, which local functions would lack."""
         return {}
 
     def client(self, service: str, **config: Any) -> Any:
-        """A boto3 client of the target, the same one each time; another one where `config` is
-        given, which goes to botocore's Config. Raises UsageError without credentials."""
+        """A boto3 client of the target, the same one each time; a new one with `config`, the
+        arguments of botocore's Config. Raises UsageError without credentials."""
         if config:
             return self._new_client(service, config)
         if service not in self._clients:
@@ -145,19 +144,16 @@ class Target:
         return self._clients[service]
 
     def account_limits(self) -> dict[str, Any]:
-        """What Lambda allows the account, without which no figure can be compared: its limits, and
-        the opt-in quota of a function's network; None or "unknown" where AWS doesn't tell,
-        "default" where the quota isn't listed."""
+        """Lambda's limits for the account and the opt-in quota of a function's network, which any
+        comparison of figures needs; None or "unknown" if AWS doesn't say, "default" if the quota
+        isn't listed."""
         limits: dict[str, Any] = {}
         with suppress(BotoCoreError, ClientError):
             limits = self.client("lambda").get_account_settings()["AccountLimit"]
         quota = "unknown"
         with suppress(BotoCoreError, ClientError, KeyError):
-            pages = (
-                self.client("service-quotas")
-                .get_paginator("list_service_quotas")
-                .paginate(ServiceCode="lambda")
-            )
+            listing = self.client("service-quotas").get_paginator("list_service_quotas")
+            pages = listing.paginate(ServiceCode="lambda")
             rows = {row["QuotaName"]: row for page in pages for row in page["Quotas"]}
             row = rows.get("Network bandwidth per execution environment")
             quota = f"{row['Value']:g} {row.get('Unit', '')}".strip() if row else "default"
@@ -168,7 +164,7 @@ class Target:
         }
 
     def _new_client(self, service: str, config: Mapping[str, Any]) -> Any:
-        # else botocore resolves it, service by service
+        # for other kinds botocore resolves it, service by service
         own = self.endpoint_url if self.kind == "local" else None
         session = self.session
         try:
@@ -178,7 +174,7 @@ class Target:
         if credentials is None:
             raise UsageError("no AWS credentials found", HOW_TO_SIGN_IN)
         settings = {
-            "retries": dict(RETRIES),  # botocore takes it apart
+            "retries": dict(RETRIES),  # botocore changes it
             "connect_timeout": 5,
             "read_timeout": 60,
         }
@@ -195,11 +191,11 @@ HOW_TO_SIGN_IN = (
 
 
 def resolve(option: str | None) -> Target:
-    """Find the applied stack of --target `option`, or the only one, and say which it is. Raises
-    UsageError where it is unclear."""
+    """Find the applied stack of --target `option`, or the only one, and report it. Raises
+    UsageError if there are two."""
     target = _applied(option)
     refuse_elsewhere(target.place, target.outputs)
-    # there may be hosts and no function
+    # a stack may have hosts and no function
     worker = target.outputs.get("function_name") or target["queue_name"]
     where = {"local": f"local at {target.endpoint_url}", "aws": "aws"}.get(target.kind) or words(
         target.place
@@ -214,8 +210,8 @@ def local(outputs: dict[str, Any], access: Access) -> Target:
 
 
 def configured(outputs: dict[str, Any]) -> Target:
-    """The stack of `--target aws`, wherever this shell's configuration has AWS's services asked.
-    Raises UsageError."""
+    """The stack of `--target aws`, at AWS or at the endpoint of this shell's configuration. Raises
+    UsageError."""
     endpoint = endpoints.configured()
     if endpoint is None:
         return Target("aws", outputs)
@@ -223,27 +219,26 @@ def configured(outputs: dict[str, Any]) -> Target:
 
 
 def place(option: str) -> dict[str, Any]:
-    """Where `--target option` leads, as it stands in run.json: `target`, and of an endpoint
-    `endpoint_url` and, where it serves a part only, `endpoint_services`. Raises UsageError."""
+    """The place of `--target option`, as in run.json: `target`, for an endpoint also
+    `endpoint_url`, and `endpoint_services` if it replaces only some. Raises UsageError."""
     return {"target": "local"} if option == "local" else configured({}).place
 
 
 def is_gone(target: Target) -> bool:
-    """Whether the embedded AWS of `target` has ended, so that nothing there answers any more."""
+    """Whether the embedded AWS of `target` has ended, so that nothing will answer."""
     return target.kind == "local" and ministack.running(stack.STATE_DIR) is None
 
 
 def refuse_full_disk(target: Target) -> None:
-    """Raise OSError where the functions of the embedded AWS have no room to work: they leave no
-    record then, and their messages come back only after their visibility timeout, again and
-    again."""
+    """Raise OSError if the functions of the embedded AWS have no disk space: they would leave no
+    records, and their messages would come back after each visibility timeout."""
     if target.kind == "local":
         full_disk.refuse(stack.STATE_DIR)
 
 
 @contextmanager
 def explained(doing: str, target: Target) -> Iterator[None]:
-    """In the block, whatever boto3 raises becomes a RunError: one line with the way out."""
+    """Turn boto3's errors into RunError: one line with the way out."""
     try:
         yield
     except (BotoCoreError, ClientError) as error:
@@ -251,7 +246,7 @@ def explained(doing: str, target: Target) -> Iterator[None]:
 
 
 def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> RunError:
-    """Turn what boto3 raised while `doing` into one line with the way out."""
+    """The RunError for boto3's error while `doing`: one line with the way out."""
     url = _url_asked(error) if target.services else target.endpoint_url
     where = f"in {target.region}" + (f" at {url}" if url else "")
     code, kind = code_of(error), kind_of(error)
@@ -279,7 +274,7 @@ def explain(error: BotoCoreError | ClientError, doing: str, target: Target) -> R
 
 
 def _url_asked(error: BotoCoreError | ClientError) -> str | None:
-    """The URL that didn't answer, as far as `error` knows it."""
+    """The URL that didn't answer, if `error` has it."""
     url = error.kwargs.get("endpoint_url") if isinstance(error, BotoCoreError) else None
     return endpoints.shown(url) if url else None
 
@@ -303,7 +298,7 @@ def aws_terraform() -> Terraform:
 
 
 def _applied(kind: str | None) -> Target:
-    """The stack that is applied; with two of them the user has to say which."""
+    """The applied stack. Raises UsageError without one, or with two."""
     stacks = []
     if kind in (None, "local"):
         emulator = ministack.running(stack.STATE_DIR)

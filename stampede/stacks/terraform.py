@@ -1,8 +1,5 @@
-"""Runs Terraform (or OpenTofu) in one folder and says every command it runs.
-
-The command line automates the gestures a user can make by hand; it prints them so that they never
-hide.
-"""
+"""Runs Terraform (or OpenTofu) in one folder, and prints every command: a user could run it by
+hand."""
 
 from __future__ import annotations
 
@@ -29,15 +26,14 @@ from stampede.interruption import held_back
 from stampede.progress import detail, say
 from stampede.stacks import hcl
 
-# Long enough for subnets that wait for Lambda's network interfaces, short enough that a hung
-# provider is noticed. Buckets of many objects take none of it: they are emptied before, without a
-# limit (loader/emptying.py).
+# Long enough for subnets that wait for Lambda's network interfaces, short enough to notice a hung
+# provider. Buckets of many objects are emptied before, without a limit (loader/emptying.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
-# Whoever kills a sweep leaves its Terraform at work, which lets go of the state's lock once it is
-# done: an apply takes a minute, a destroy three.
+# A killed sweep's Terraform works on, and releases the state's lock at its end: an apply takes a
+# minute, a destroy three.
 LOCK_TIMEOUT = "-lock-timeout=3m"
-# What `init` says then, Terraform and OpenTofu.
+# The messages of `init` in Terraform and OpenTofu.
 _REGISTRY_DOES_NOT_ANSWER = (
     "Could not retrieve the list of available versions",
     "could not connect to registry",
@@ -52,23 +48,23 @@ class StateLockedError(RunError):
 
 @dataclass(frozen=True)
 class Terraform:
-    """Terraform in `directory`, with `environment` (complete) and a log file that keeps all its
-    output."""
+    """Terraform in `directory`, with the complete `environment` and a log file for all output."""
 
     directory: Path
     environment: Mapping[str, str]
     log_file: Path
-    # Name and version of providers that `environment` brings as development overrides
+    # Name and version of the providers that `environment` has as development overrides
     # (`providers.prepare_for`).
     built_providers: Mapping[str, str] = field(default_factory=dict)
-    # End in order when this process dies (Linux): for a stack that goes with it, too.
+    # Ends Terraform in an orderly way when this process dies (Linux).
     follow_parent: bool = False
 
     def init(self) -> None:
-        """`terraform init`; raises RunError with Terraform's own first error line.
+        """`terraform init`; raises RunError with Terraform's first error line.
 
-        `terraform get` with built_providers, which need no init, and in a folder that was
-        initialised earlier when no registry answers: `init` asks it even for what is installed.
+        Runs `terraform get` instead with built_providers, which need no init, and when no registry
+        answers in a folder that was initialised earlier: `init` needs it even for installed
+        providers.
         """
         locked = (self.directory / ".terraform.lock.hcl").is_file()
         try:
@@ -78,15 +74,13 @@ class Terraform:
         except RunError as error:
             if not locked or not any(words in str(error) for words in _REGISTRY_DOES_NOT_ANSWER):
                 raise
-            say(
-                "the provider registry doesn't answer; using the providers that were installed "
-                "earlier"
-            )
+            using = "using the providers that were installed earlier"
+            say(f"the provider registry doesn't answer; {using}")
         self._run("get", "-no-color")
 
     def apply(self, variables: Mapping[str, Any]) -> list[str]:
-        """`terraform apply -auto-approve -var name=value ...`; returns the addresses of what it
-        created or changed. Raises RunError."""
+        """`terraform apply -auto-approve -var name=value ...`; returns the addresses of created and
+        changed resources. Raises RunError."""
         flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT)
         output = self._run("apply", *flags, *self._variable_flags(variables))
         return _WRITTEN.findall(output)
@@ -95,40 +89,26 @@ class Terraform:
         """`terraform destroy -auto-approve`; the variables must be as valid as for apply. Raises
         RunError.
 
-        Without `refresh` Terraform deletes what its state holds and doesn't look first at what is
-        still there.
+        Without `refresh` Terraform deletes what is in its state, without checking first whether it
+        still exists.
         """
-        flags = (
-            "-auto-approve",
-            "-input=false",
-            "-no-color",
-            LOCK_TIMEOUT,
-            *(() if refresh else ("-refresh=false",)),
-        )
-        self._run("destroy", *flags, *self._variable_flags(variables))
+        flags = ("-auto-approve", "-input=false", "-no-color", LOCK_TIMEOUT)
+        unrefreshed = () if refresh else ("-refresh=false",)
+        self._run("destroy", *flags, *unrefreshed, *self._variable_flags(variables))
 
     def destroy_command(self, variables: Mapping[str, Any]) -> str:
-        """The command that destroys the stack, as a user can copy it into a shell."""
+        """The command that destroys the stack, for a user to copy."""
         program = terraform_binary()
         if shutil.which(name := Path(program).name) == program:
             program = name
-        built = (
-            ["env", f"TF_CLI_CONFIG_FILE={self.environment['TF_CLI_CONFIG_FILE']}"]
-            if self.built_providers
-            else []
-        )
-        return shlex.join(
-            [
-                *built,
-                program,
-                f"-chdir={self.directory}",
-                "destroy",
-                *self._variable_flags(variables),
-            ]
-        )
+        command = [program, f"-chdir={self.directory}", "destroy", *self._variable_flags(variables)]
+        if self.built_providers:
+            config = f"TF_CLI_CONFIG_FILE={self.environment['TF_CLI_CONFIG_FILE']}"
+            command = ["env", config, *command]
+        return shlex.join(command)
 
     def resources(self) -> list[str]:
-        """Addresses of the resources in the state, without data sources; none without a state.
+        """Addresses of the resources in the state, without data sources; [] without a state.
         Raises RunError."""
         try:
             listed = self._run("state", "list", quiet=True)
@@ -141,7 +121,7 @@ class Terraform:
         ]
 
     def outputs(self) -> dict[str, Any]:
-        """`terraform output -json` as a plain dict, empty where nothing is applied. Raises
+        """`terraform output -json` as {name: value}, empty if nothing is applied. Raises
         RunError."""
         try:
             return plain_outputs(self._run("output", "-json", quiet=True))
@@ -152,13 +132,13 @@ class Terraform:
     def version(self) -> dict[str, Any]:
         """`terraform version -json`: Terraform's version and the providers selected in this
         folder."""
-        said = json.loads(self._run("version", "-json", quiet=True))
-        return said | (
-            {"provider_selections": dict(self.built_providers)} if self.built_providers else {}
-        )
+        versions = json.loads(self._run("version", "-json", quiet=True))
+        if self.built_providers:
+            versions["provider_selections"] = dict(self.built_providers)
+        return versions
 
     def _variable_flags(self, variables: Mapping[str, Any]) -> list[str]:
-        """A -var for each variable; those that are null come from a file: `-var=sink=null` would be
+        """A -var for each variable, and a file for those that are null: `-var=sink=null` would be
         the text "null"."""
         flags = [
             f"-var={name}={hcl.text_of(value)}"
@@ -178,7 +158,7 @@ class Terraform:
             detail(f"$ {shlex.join(command)}")
         own_folder.make(self.log_file.parent)
         self._log(f"$ {shlex.join(command)}")
-        # Files, not pipes: what was printed until a Ctrl-C can be read after any number of them.
+        # Files, not pipes: the output can be read even after several Ctrl-C.
         with self._text_file() as output_file, self._text_file() as errors_file:
             start = partial(
                 subprocess.Popen,
@@ -187,7 +167,7 @@ class Terraform:
                 stdin=subprocess.DEVNULL,
                 stdout=output_file,
                 stderr=errors_file,
-                start_new_session=True,  # Ctrl-C is passed on once, by us, below
+                start_new_session=True,  # _status_of passes Ctrl-C on, once
                 preexec_fn=end_with_parent() if self.follow_parent else None,
             )
             try:
@@ -201,7 +181,7 @@ class Terraform:
             finally:
                 output, errors = _whole(output_file), _whole(errors_file)
                 self._log(f"{output if not quiet else ''}{errors}")
-        if status != 0 or quiet:  # Terraform doesn't notice when what it prints is lost
+        if status != 0 or quiet:  # Terraform doesn't notice lost output
             full_disk.refuse(self.log_file.parent)
         if status < 0:
             raise RunError(
@@ -215,29 +195,27 @@ class Terraform:
         return output
 
     def _text_file(self) -> TextIO:
-        """A file for what a command prints; killed, it may stop in the middle of a letter."""
+        """A file for a command's output, which a kill may cut in the middle of a character."""
         return tempfile.TemporaryFile("w+", errors="replace", dir=self.log_file.parent)
 
     def _log(self, text: str) -> None:
-        """Keep what a command printed. A disk that is full may keep nothing, but not a stack from
-        being destroyed."""
+        """Log a command's output. A full disk must not prevent destroying a stack."""
         with contextlib.suppress(OSError), self.log_file.open("a") as log:
             log.write(f"{text.rstrip()}\n" if text.strip() else "")
 
 
 def plain_outputs(text: str) -> dict[str, Any]:
-    """Turn the text of `terraform output -json` into {name: value}; raises ValueError where it
-    isn't that."""
+    """The text of `terraform output -json` as {name: value}. Raises ValueError, KeyError, TypeError
+    or AttributeError for any other text."""
     return {name: entry["value"] for name, entry in user_json.value_of(text).items()}
 
 
-# Where it is in the source, and what stands there: the explanation says what is wrong.
+# Lines that quote the source; the explanation follows them.
 _WHERE = re.compile(r"on |with |\d+: |├|var\.\w+ is |This was checked by ")
 
 
 def first_error(text: str) -> str:
-    """The first error of Terraform's output as one line, with the first lines of its
-    explanation."""
+    """The first error in Terraform's output with the beginning of its explanation, as one line."""
     match = _ERROR_LINE.search(text)
     if not match:
         return " ".join(text.split())[-300:] or "no message"
@@ -249,24 +227,22 @@ def first_error(text: str) -> str:
 
 
 def _status_of(start: Callable[[], subprocess.Popen], *, quiet: bool) -> int:
-    """The status of the command that `start` starts. On Ctrl-C Terraform finishes what it holds, so
-    that no resource is left out of the state; a `quiet` command only reads, and ends at once."""
+    """The exit status of the command that `start` starts. On Ctrl-C Terraform finishes its current
+    work, so that the state has every resource; a `quiet` command only reads, and ends at once."""
     process = None
     try:
-        with held_back():  # Terraform would go on alone after a Ctrl-C before it has a name here
+        with held_back():  # Ctrl-C before the assignment would leave Terraform running
             process = start()
         return process.wait(timeout=COMMAND_TIMEOUT_S)
     except BaseException as error:
         if process is not None:
-            # Through further Ctrl-C too: left behind, Terraform would hold the lock of its state
-            # against the destroy.
+            # Further Ctrl-C must not leave Terraform behind: its lock of the state would block the
+            # destroy.
             with held_back():
                 process.send_signal(signal.SIGINT)
                 if isinstance(error, KeyboardInterrupt) and not quiet:
-                    say(
-                        f"stopping terraform (up to {INTERRUPT_PATIENCE_S / 60:.0f} min): it "
-                        "records what it has created"
-                    )
+                    how_long = f"up to {INTERRUPT_PATIENCE_S / 60:.0f} min"
+                    say(f"stopping terraform ({how_long}): it records what it has created")
                 _wait_until_stopped(process)
         raise
 

@@ -1,9 +1,8 @@
-"""What S3 itself saw of a run: its server access logs in CloudWatch Logs, asked by a saved query,
-kept with the run.
+"""A run as S3 saw it: the answer of a saved query over S3's server access logs in CloudWatch Logs.
 
-Lines know no run_id: asked is about the run's time. S3 delivers them late, twice or not at all
-(docs/server_side_proof.md), so whatever is missing here is said and fails no run; what is stored is
-replaced only by an answer that tells as much.
+The lines have no run_id, so the query covers the run's time. S3 delivers them late, twice or not at
+all (docs/server_side_proof.md), so missing lines are reported and fail no run; a stored answer is
+replaced only by one with at least as many requests.
 """
 
 from __future__ import annotations
@@ -27,15 +26,14 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks.target import Target
 
 FILE = "server_side.json"
-# Queries in this folder are about the log group that this output names, and not about the
-# functions' own.
+# Queries in this folder read the log group that this output names, not the functions' own.
 SAVED = QUERIES / "access_log"
 LOG_GROUP = "access_log_group_name"
 
 
 def ask(target: Target, folder: RunFolder, text: str) -> Answer:
-    """The answer about the run's time. Raises LinesGoneError where the stack has no access logs, or
-    no longer those that are stored with the run, and what `Service.ask` raises."""
+    """The answer for the run's time. Raises LinesGoneError if the stack has no access logs, or no
+    longer those stored with the run, and what `Service.ask` raises."""
     if not target.outputs.get(LOG_GROUP):
         raise LinesGoneError(
             "the applied stack doesn't log S3's own access logs: server_side_proof is false"
@@ -50,8 +48,8 @@ def ask(target: Target, folder: RunFolder, text: str) -> Answer:
 
 
 def store(target: Target, folder: RunFolder, answer: Answer) -> bool:
-    """Keep the rows with the run, unless there are none, or more requests are kept already: lines
-    expire. Whether they are kept now."""
+    """Store the rows with the run, unless there are none, or more requests are stored already:
+    lines expire. Returns whether it did."""
     if not answer.rows or requests(answer.rows) < requests((stored(folder) or {}).get("rows", ())):
         return False
     asked = {
@@ -77,7 +75,7 @@ class _Stored(TypedDict):
 
 
 def stored(folder: RunFolder) -> dict[str, Any] | None:
-    """What `store` kept; None where there is nothing, or nothing of that form."""
+    """What `store` has stored; None if there is nothing, or nothing valid."""
     answer = folder.read_json(FILE)
     try:
         stored_json.typed(answer, _Stored)
@@ -94,10 +92,10 @@ def collect(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Ask at the end of a sweep, and store what there is; never raises but for what no one expects.
+    """Query the logs at the end of a sweep, and store the answer; reports expected errors.
 
-    Of a stack that is `kept` once, as it can be asked later; else until S3 has told as many
-    requests as the records, at most WAIT_S. Ctrl-C ends the wait.
+    Once if the stack is `kept`, as a later query is possible; else until S3 has logged as many
+    requests as the records have, for at most WAIT_S. Ctrl-C ends the wait.
     """
     if not target.outputs.get(LOG_GROUP):
         return
@@ -134,8 +132,8 @@ def collect(
 
 
 def requests(rows: Iterable[Mapping[str, Any]], role: str | None = None) -> int:
-    """Requests in the rows of the saved query: all, or those of a role. A copy is one, at its
-    destination."""
+    """The number of requests in the rows of the saved query, of all roles or one. A copy counts
+    once, at its destination."""
     return sum(
         row["requests"]
         for row in rows

@@ -1,6 +1,6 @@
-"""Carries out a plan: one cell at a time, or those of a stack in rounds, through `terraform apply`,
-flood and drain; whatever happens, the run's folder is consistent and the stack is taken down (or it
-is said what stays)."""
+"""Carries out a plan by `terraform apply`, flood and drain: one cell at a time, or the cells of a
+stack in rounds. Whatever happens, the run's folder is consistent, and the stack is destroyed or its
+remains are reported."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ from stampede.stacks.target import Target
 from stampede.sweep import server_side
 from stampede.sweep.swept_stack import SweptStack
 
-# PurgeQueue takes up to 60 s on AWS (SQS API reference), which takes no other one of the queue
-# meanwhile.
+# PurgeQueue takes up to 60 s on AWS, which refuses another one of the queue meanwhile (SQS API
+# reference).
 PURGE_S = {"local": 2.0, "aws": 60.0}
-# A purge takes messages in flight too (same place). A host learns it from its next heartbeat, after
-# 15 s at most, and has 20 s for the calls under way (functions/transfer/internal/worker).
+# A purge deletes messages in flight too (same page). A host notices at its next heartbeat, within
+# 15 s, and has 20 s for the calls in progress (functions/transfer/internal/worker).
 HOST_ENDS_S = 40.0
 
 
 class FailingCell(Exception):
-    """The first messages of a cell have all failed, and later cells would fail as it does."""
+    """The first messages of a cell have all failed; later cells would fail in the same way."""
 
 
 class SweepRun:
@@ -84,26 +84,24 @@ class SweepRun:
             cells=[cell.as_json() for cell in plan.cells],
             cost=estimate.as_dict(),
         )
-        # as it was applied last, with these variables and objects
+        # as last applied, with these variables and objects
         self._target: Target | None = None
         self._variables: dict[str, Any] | None = None
         self._objects: Sequence[DataObject] = ()
         self._seeded: set[str] = set()  # since then
         self._is_permission_proven = True
-        # Cells of which an earlier process may have sent messages.
+        # Cells whose messages an earlier process may have sent.
         self._begun = self._description.begun
 
     def predicted(self, predictions: Mapping[str, Prediction], parameters: Parameters) -> None:
-        """What the model says of each cell, and what it knew: kept with the run, and on disk before
-        it begins."""
+        """Keep the model's predictions and parameters with the run; stored before it begins."""
         self._description.predicted(predictions, parameters)
 
     def run(self) -> list[CellAccount]:
-        """Run what isn't finished yet and take the stack down; returns the accounts of the whole
-        run.
+        """Run the unfinished cells and take the stack down; returns the accounts of the whole run.
 
-        It ends with the first cell whose messages all fail. Raises RunError when a cell can't be
-        carried out, and whatever interrupts; the folder then holds all finished cells.
+        Ends with the first cell whose messages all fail. Raises RunError when a cell can't be
+        carried out, and whatever interrupts it; the folder then has all finished cells.
         """
         left = [cell for cell in self._plan.cells if cell.name not in self._description.finished]
         if left:
@@ -139,16 +137,16 @@ class SweepRun:
         return stored_accounts(self._folder)
 
     def _hold_own_object(self) -> None:
-        """Have every message held to the object of the user's own as it is now, and as it was when
-        the run began."""
+        """Make every message read the user's own object in its present version, which must be that
+        from the beginning of the run."""
         own = own_object.of_plan(self._plan.target, self._plan.experiment, self._plan.cells)
         if own is not None:
             self._description.hold("--resume", own)
             self._objects, self._stack.is_guest = [own], True
 
     def _has_left_its_stack(self) -> bool:
-        """Whether a run that was killed after its last cell left a stack; one that ended and kept
-        it has its end."""
+        """Whether a run that was killed after its last cell left its stack; a run that kept it has
+        noted its end."""
         is_own = stack_lock.owner(self._plan.target).get("run_id") == self._folder.run_id
         return is_own and not self._description.has_end
 
@@ -164,12 +162,12 @@ class SweepRun:
         except KeyboardInterrupt:
             self._say_how_to_go_on()
             self._stack.is_interrupted = True
-            # The embedded AWS ends with its sweep, and costs nothing: there is nothing to ask.
+            # The embedded AWS ends with its sweep, and costs nothing: no need to ask.
             if self._plan.target == "aws":
                 self._stack.keep = self._stack.keep or not _wants_destroy()
             raise
         except BaseException as error:
-            # Said once more at the end, which a destroy puts off for minutes.
+            # Reported again at the end, after minutes of destroying.
             say(
                 f"the sweep ends early: {getattr(error, 'strerror', None) or one_line(error)}",
                 style="red",
@@ -194,16 +192,12 @@ class SweepRun:
                 say(f"{counted(len(to_come), 'cell')} left, about {duration(left_s)}", style="dim")
 
     def _apply(self, block: Sequence[Cell], place: str) -> Target:
-        """The stack as the cells of a block need it, with its objects; cells that differ in their
+        """The stack for the cells of a block, with its objects; cells that differ only in their
         work orders share both."""
-        interleaved = (
-            f", interleaved in {counted(block[0].rounds, 'round')}" if len(block) > 1 else ""
-        )
-        which = (
-            f"cell {place}: {block[0].name}"
-            if len(block) == 1
-            else f"{len(block)} cells from {place}{interleaved}"
-        )
+        which = f"cell {place}: {block[0].name}"
+        if len(block) > 1:
+            rounds = counted(block[0].rounds, "round")
+            which = f"{len(block)} cells from {place}, interleaved in {rounds}"
         wanted = self._plan.variables(block[0], self._defaults)
         if self._target is not None and wanted == self._variables:
             say(f"{which}: on the same stack", style="bold")
@@ -220,17 +214,17 @@ class SweepRun:
             self._description.describe(self._target, self._stack.terraform)
         if not any(item.bucket for item in self._objects):
             self._objects = self._target.experiment.objects(self._target)
-            # their sizes may be swept; the right ones are left alone
+            # Their sizes may be swept; existing objects of the right size stay.
             put_objects(self._target, self._objects)
         put_manifest(self._target)
         self._seeded.clear()
         return self._target
 
     def _block(self, target: Target, block: Sequence[Cell]) -> None:
-        """Run the cells of a block, round by round; they are finished once every message has come
-        to rest.
+        """Run the cells of a block, round by round, until every message is finished.
 
-        Raises RunError where one hasn't: it would run inside the next cell, under other settings.
+        Raises RunError for an unfinished one: it would run during the next cell, under other
+        settings.
         """
         loads = {cell: CellLoad.of(target, cell.in_order(), self._objects) for cell in block}
         whole, started_at = self._take_up(target, loads), now()
@@ -247,8 +241,8 @@ class SweepRun:
     def _run_round(
         self, target: Target, loads: Mapping[Cell, CellLoad], number: int
     ) -> Iterator[Outcome]:
-        """Send each cell's share of a round. Where there are several rounds, no message of another
-        cell is sent while one of this share is at work; Athena has carried its own out by then."""
+        """Send each cell's share of a round. If there are several rounds, each share is finished
+        before the next cell's is sent; Athena's are finished when they are sent."""
         is_one_of_several = next(iter(loads)).rounds > 1
         if is_one_of_several:
             say(f"round {number} of {next(iter(loads)).rounds}", style="dim")
@@ -266,8 +260,8 @@ class SweepRun:
             yield outcome
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
-        """Set aside what an attempt that was cut off left of a block; returns how many of its
-        rounds were done."""
+        """Set aside what an interrupted attempt left of a block; returns how many of its rounds
+        were done."""
         shares = {cell.name: [len(share) for share in _shares(cell)] for cell in loads}
         whole = whole_rounds(self._folder, shares) if len(loads) > 1 else 0
         for cell, load in loads.items():
@@ -279,8 +273,8 @@ class SweepRun:
         return whole
 
     def _set_aside(self, cell: Cell, whole: int) -> bool:
-        """Whether an earlier process may have sent messages of the cell; those of a round that
-        isn't done are out of the way then, also the ones that it couldn't write down any more."""
+        """Set aside an earlier attempt's messages in unfinished rounds, including those it may have
+        sent and not written; returns whether there may be any."""
         if cell.name not in self._begun:
             return set_aside(self._folder, cell.name, whole) > 0
         last = first_seq(self._folder, cell.name) - 1 + MOST_UNRECORDED
@@ -288,7 +282,7 @@ class SweepRun:
         return True
 
     def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
-        """What comes before a cell's own messages."""
+        """Do what precedes a cell's own messages: seeding, warm-up and preparation."""
         seed(target, cell.in_order(), self._seeded)
         if load.proof is not None and not self._is_permission_proven:
             wait_for_permission(target, cell.name, load.proof)
@@ -296,21 +290,14 @@ class SweepRun:
         self._description.begin_cell(cell)
         if count := cell.warm_up_messages:
             say(f"warming up with {counted(count, 'message')}")
-            check_flood(
-                self._flood(target, cell, count, load, share=load.warm_up_share, warm_up=True)
-            )
+            share = load.warm_up_share
+            check_flood(self._flood(target, cell, count, load, share=share, warm_up=True))
             self._drain(target, [cell], quiet=True)
-        prepare(
-            target,
-            self._folder,
-            cell.name,
-            load,
-            deadline_s=self._deadline_s,
-        )
+        prepare(target, self._folder, cell.name, load, deadline_s=self._deadline_s)
 
     def _send_share(self, target: Target, cell: Cell, load: CellLoad, number: int) -> Outcome:
-        """Send what a cell has in a round; Athena's queries run one after the other, so none of
-        them waits to begin."""
+        """Send a cell's share of a round. There is no start barrier for Athena's queries, which run
+        one after the other."""
         share, barrier_s = _shares(cell)[number - 1], self._plan.start_barrier_s
         in_round = {"first": share.start, "round_number": number, "quiet": True}
         if barrier_s is not None and load.execution is None:
@@ -332,15 +319,12 @@ class SweepRun:
         self._refuse_unfinished(target, drained, names)
 
     def _refuse_unfinished(self, target: Target, drained: Drained, names: Sequence[str]) -> None:
-        """Raise RunError where messages of these cells are on their way, and FailingCell where one
-        of them fails."""
+        """Raise RunError if messages of these cells are still on their way, and FailingCell if one
+        of the cells fails."""
         if drained.left:
-            has = (
-                f"{names[0]} still has"
-                if len(names) == 1
-                else f"{counted(len(names), 'cell')} still have"
-            )
-            raise RunError(f"{has} messages in progress, so the sweep stops here: {drained.left}")
+            which = names[0] if len(names) == 1 else counted(len(names), "cell")
+            why = f"messages in progress, so the sweep stops here: {drained.left}"
+            raise RunError(f"{which}: {why}")
         if drained.ended_early:
             _drop_messages(
                 target, "so that no message comes back during another cell", PURGE_S[target.option]
@@ -349,7 +333,7 @@ class SweepRun:
             raise FailingCell(drained.failing)
 
     def _fetch_what_is_owed(self) -> None:
-        """Look for late log lines of finished cells a last time: the log group goes with the
+        """Read late log lines of finished cells a last time: the log group is destroyed with the
         stack."""
         target, finished = self._target, self._description.finished
         if target is None or not _owed(stored_accounts(self._folder), finished):
@@ -372,39 +356,33 @@ class SweepRun:
             )
 
     def _say_how_to_go_on(self) -> None:
-        plan = self._plan
-        command = resume_command(plan, self._folder.as_argument) + (
-            " --keep" if self._stack.keep else ""
-        )
-        stored = (
-            "the finished cells are stored"
-            if self._description.finished
-            else "no cell has finished yet"
-        )
-        stored += (
-            "; completed rounds are kept" if any(cell.rounds > 1 for cell in plan.cells) else ""
-        )
+        command = resume_command(self._plan, self._folder.as_argument)
+        command += " --keep" if self._stack.keep else ""
+        has_finished = self._description.finished
+        stored = "the finished cells are stored" if has_finished else "no cell has finished yet"
+        if any(cell.rounds > 1 for cell in self._plan.cells):
+            stored += "; completed rounds are kept"
         say(f"{stored}; resume with `{command}`", style="yellow")
 
 
 def _shares(cell: Cell) -> list[range]:
-    """Which of its messages a cell sends in each round."""
+    """The indices of the messages that a cell sends in each round."""
     return [
         share_of_round(cell.messages, cell.rounds, number) for number in range(1, cell.rounds + 1)
     ]
 
 
 def _owed(accounts: list[CellAccount], cells: set[str]) -> int:
-    """Messages of `cells` without a trace, or with failed objects that no line has named yet."""
+    """Messages of `cells` without a trace, or whose failed objects aren't all listed yet."""
     return sum(account.owing for account in accounts if account.cell in cells)
 
 
 def _empty_queue(target: Target) -> None:
-    """Drop what an attempt that was cut off left in the queue: it would run beside the new attempt.
+    """Delete what an interrupted attempt left in the queue: it would run during the new attempt.
 
-    What runs already can't be dropped. Where the cell is prepared, that is undone by work that goes
-    on, so wait as long as one invocation can take, or until a host has missed its message; locally
-    nothing outlives the emulator of the run that was killed.
+    Work in progress can't be stopped. It would spoil a prepared cell, so wait for the function's
+    timeout, or until a host has noticed the purge; locally nothing outlives the emulator of the
+    killed run.
     """
     wait_s = PURGE_S[target.option]
     if target.kind != "local" and target.experiment.shared_list is not None:
@@ -413,10 +391,10 @@ def _empty_queue(target: Target) -> None:
 
 
 def _drop_messages(target: Target, why: str, wait_s: float) -> None:
-    """Purge the queue, messages in flight too, and say where some stay.
+    """Purge the queue, including messages in flight, and report those that stay.
 
-    Where a purge of the last minute, of a run that was interrupted, is still under way, wait until
-    it is over: it may leave messages that were sent after it began.
+    If an interrupted run's purge of the last minute is still in progress, purge again after it: it
+    may leave messages that were sent after it began.
     """
     say(f"emptying the queue {why} ({wait_s:.0f} s)")
     sqs, url = target.client("sqs"), target["queue_url"]
@@ -444,8 +422,8 @@ def _drop_messages(target: Target, why: str, wait_s: float) -> None:
 
 
 def _wants_destroy() -> bool:
-    """Ask whoever pressed Ctrl-C at a terminal whether the stack goes; where nobody is asked, or
-    the terminal is closed meanwhile, it goes. A second Ctrl-C keeps it."""
+    """Ask the user at the terminal, after Ctrl-C, whether to destroy the stack. The answer is yes
+    without a terminal, or when it is closed; a second Ctrl-C keeps the stack."""
     if signals.first or not sys.stdin.isatty():
         return True
     say("Interrupted. Destroy the stack now? [Y/n] (Ctrl-C keeps it)", style="bold")

@@ -1,5 +1,4 @@
-"""The stack that a sweep applies again and again and takes down at the end, with the emulator under
-it."""
+"""The stack that a sweep applies for each cell and takes down at the end, and its emulator."""
 
 from __future__ import annotations
 
@@ -28,39 +27,38 @@ WORKERS_POLICY = "module.worker[0].aws_iam_role_policy."
 
 
 class SweptStack:
-    """One sweep's hold on the stack of its target. `open` first; whatever happens then, `take_down`
-    ends it."""
+    """One sweep's hold on the stack of its target. Call `open` first; whatever happens then,
+    `take_down` ends it."""
 
     def __init__(self, kind: str, run_id: str, *, keep: bool, take_over: bool) -> None:
         self._kind, self._run_id, self._take_over = kind, run_id, take_over
         self.keep = keep
-        # by Ctrl-C: what goes with the emulator isn't destroyed piece by piece before
+        # by Ctrl-C: a stack that ends with its emulator isn't destroyed piece by piece
         self.is_interrupted = False
-        # of an embedded AWS with something of the user's own, which stays whoever started it
+        # of an embedded AWS with the user's own object, which is never stopped
         self.is_guest = False
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
         self._terraform: Terraform | None = None
         self._access: ministack.Access | None = None  # of the embedded AWS
         self._applied: Mapping[str, Any] = {}
-        # by another Terraform, before the first apply: what stays isn't this run's
+        # by another Terraform, before the first apply: the stack isn't this run's
         self._is_locked_out = False
 
     @property
     def terraform(self) -> Terraform:
-        """Terraform where the stack is; there after `open`."""
+        """Terraform in the stack's folder; available after `open`."""
         assert self._terraform is not None
         return self._terraform
 
     def open(self) -> None:
-        """Start what the target needs, and get Terraform ready to apply; undone here if it fails
-        half-way.
+        """Start what the target needs, and initialize Terraform; undone if it fails half-way.
 
-        Raises UsageError when a stack is applied that isn't this run's and the user didn't ask to
-        take it over.
+        Raises UsageError when another run's stack is applied and the user didn't ask to take it
+        over.
         """
         if self._kind == "local":
-            prepare()  # first: where providers have to be built this takes minutes
+            prepare()  # first: building providers takes minutes
             self._started_emulator = self._start_emulator()
         try:
             if self._kind == "aws":
@@ -79,7 +77,7 @@ class SweptStack:
         stack_lock.own(self._kind, self._run_id, started_emulator=self._started_emulator)
 
     def apply(self, variables: Mapping[str, Any]) -> Target:
-        """Apply the stack with these variables; returns where it is. Raises RunError."""
+        """Apply the stack with these variables. Raises RunError."""
         is_first, self._applied = not self._applied, variables
         try:
             written = self.terraform.apply(variables)
@@ -93,20 +91,18 @@ class SweptStack:
         return target
 
     def take_down(self, variables: Mapping[str, Any]) -> None:
-        """Destroy the stack and stop an emulator that a sweep started, after a failure or Ctrl-C
-        too; says what stays.
+        """Destroy the stack, also after a failure or Ctrl-C, and stop an emulator that a sweep
+        started; reports what stays.
 
-        `variables` are valid ones, for a stack that nothing was applied to yet.
+        Terraform needs valid `variables` even if nothing has been applied yet.
         """
         signals.ignore_hangup()
         self._applied = self._applied or variables
         if self._is_locked_out:
             return
         if self.keep:
-            say(
-                f"kept: the stack in {self.terraform.directory}; remove it with "
-                f"{self.how_to_remove()}"
-            )
+            where = f"the stack in {self.terraform.directory}"
+            say(f"kept: {where}; remove it with {self.how_to_remove()}")
             return
         is_local = self._kind == "local"
         if self.is_interrupted and self._started_emulator:
@@ -114,10 +110,8 @@ class SweptStack:
             hosts.stop(stack.STATE_DIR)
             self._stop_emulator()
             return
-        say(
-            "destroying the stack "
-            f"({'seconds' if is_local else 'about 3 minutes: the provider waits for queues'})"
-        )
+        how_long = "seconds" if is_local else "about 3 minutes: the provider waits for queues"
+        say(f"destroying the stack ({how_long})")
         try:
             if is_local:
                 hosts.stop(stack.STATE_DIR)
@@ -126,14 +120,14 @@ class SweptStack:
             stack_lock.disown(self._kind)
         except BaseException as error:
             self._say_what_stays(error)
-            # After Ctrl-C this one would stand in for it.
+            # After Ctrl-C this error would replace the interruption.
             if not isinstance(error, RunError | UsageError):
                 raise
         finally:
             self._stop_emulator()
 
     def _stop_emulator(self) -> None:
-        """Stop it where a sweep started it, and with it the stack."""
+        """Stop the emulator, and with it the stack, if a sweep started it."""
         if self._started_emulator:
             ministack.stop(stack.STATE_DIR)
             stack.forget_state()
@@ -149,22 +143,21 @@ class SweptStack:
         return f"{first}`{self.terraform.destroy_command(self._applied)}`"
 
     def _target(self, outputs: dict[str, Any]) -> Target:
-        """Where the stack of these outputs is."""
+        """The stack with these outputs."""
         if self._kind == "local":
             return targets.local(outputs, self._access)
         return targets.configured(outputs)
 
     def _start_emulator(self) -> bool:
-        """Start the emulator where none runs; True if a sweep started the one that runs now, and so
-        has to stop it."""
+        """Start the emulator unless it runs; returns whether a sweep started it, and so must stop
+        it."""
         joins = ministack.running(stack.STATE_DIR) is not None
         embedded.start(follow_parent=not self.keep)
         is_of_a_sweep = not joins or bool(stack_lock.owner("local").get("started_emulator"))
         return is_of_a_sweep and not self.is_guest
 
     def _refuse_foreign(self) -> None:
-        # The local stack of somebody who tries it by hand may be used by a sweep that leaves it
-        # there.
+        # A sweep that keeps the local stack may use one that was applied by hand.
         if self._kind == "local" and (self._take_over or self.keep):
             return
         applied = self.terraform.resources()
@@ -191,11 +184,7 @@ class SweptStack:
         if isinstance(error, RunError | UsageError):
             say(str(error), style="red")
         if self._started_emulator:
-            say(
-                "the stack wasn't destroyed, but nothing stays: the embedded AWS is stopped with "
-                "it",
-                style="yellow",
-            )
+            say("nothing stays: the stack ends with the embedded AWS", style="yellow")
             return
         say(f"the stack couldn't be destroyed; remove it with {self.how_to_remove()}", style="red")
         with contextlib.suppress(RunError, OSError):
@@ -203,9 +192,9 @@ class SweptStack:
                 say(f"still there, according to Terraform's state: {', '.join(left)}", style="red")
 
     def _destroy(self, *, refresh: bool) -> None:
-        """Empty what Terraform can't, and destroy the stack. After Ctrl-C functions are still at
-        work, and may write into what has been emptied; once they are destroyed it is emptied again,
-        and what is left goes then. What passes by itself is waited for."""
+        """Empty the buckets that Terraform can't, and destroy the stack. After Ctrl-C, running
+        functions may still write into an emptied bucket; once they are destroyed it is emptied
+        again, and a second destroy removes the rest. Waits for errors that pass."""
         outputs: dict[str, Any] = {}
         if self._emptied():
             try:
@@ -221,23 +210,18 @@ class SweptStack:
             self.terraform.destroy(self._applied, refresh=refresh)
 
     def _has_waited_for(self, error: RunError) -> bool:
-        """Wait where the experiment says that such an error passes; False where it doesn't."""
-        refusal = (
-            EXPERIMENTS[self._applied["experiment"]].passing_refusal if self._applied else None
-        )
+        """Wait if the experiment declares that such an error passes; returns whether it did."""
+        refusal = EXPERIMENTS[self._applied["experiment"]].passing_refusal
         if refusal is None or not re.search(refusal.pattern, str(error)):
             return False
-        say(
-            f"{refusal.reason}: destroying again in {refusal.wait_s / 60:.0f} min ({error})",
-            style="yellow",
-        )
+        again = f"destroying again in {refusal.wait_s / 60:.0f} min"
+        say(f"{refusal.reason}: {again} ({error})", style="yellow")
         time.sleep(refusal.wait_s)
         return True
 
     def _empty_buckets(self, outputs: dict[str, Any]) -> int:
-        """Empty what Terraform can't; returns how many objects there were. Where that fails it is
-        said, and the destroy is tried all the same: it takes the rest down, and says itself what
-        stays."""
+        """Empty the buckets that Terraform can't; returns how many objects there were. An error is
+        only reported: the destroy removes the rest, and reports what stays."""
         try:
             target = self._target(outputs)
             return sum(
@@ -253,6 +237,4 @@ class SweptStack:
 
     def _emptied(self) -> Sequence[str]:
         """The outputs that name buckets which Terraform can't empty."""
-        return (
-            EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy if self._applied else ()
-        )
+        return EXPERIMENTS[self._applied["experiment"]].emptied_before_destroy
