@@ -168,7 +168,7 @@ def test_a_run_is_resumed_only_where_it_was_started(verb, command, stored, at, w
     ("stored", "words"),
     [
         (HERE, "`stampede drain --run r`"),
-        (AT_AWS, "was on AWS, but this shell's configuration leads to an endpoint"),
+        (AT_AWS, "was on AWS, but this shell is configured for an endpoint"),
     ],
 )
 def test_lines_are_queried_only_where_the_run_was(verb, stored, words):
