@@ -156,10 +156,8 @@ def run_spread(values: CopyValues, parameters: Parameters, steps: Sequence[Step]
     objects, processors = steps[-1].requests, vcpus(values["memory_size"], parameters)
     run_s = 0.0
     for step in steps:
-        waiting_s, busy_s = (
-            step.requests * step.request_s / step.at_once,
-            step.cpu_s / min(processors, step.threads),
-        )
+        waiting_s = step.requests * step.request_s / step.at_once
+        busy_s = step.cpu_s / min(processors, step.threads)
         run_s += max(waiting_s, busy_s) + step.tail_s
     meets_one = -math.expm1(-_stalls(values, parameters, objects))
     stalled = stalled_s(values, parameters, objects) * math.sqrt(1 / meets_one - 1)

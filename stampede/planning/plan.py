@@ -71,10 +71,8 @@ class Plan:
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """The Terraform variables of a cell: those that the plan names, and those that differ from
         `defaults` (`infra_defaults()`). A value that only null stands for is null."""
-        named, unused = (
-            ("experiment", *self.fixed, *self.swept),
-            EXPERIMENTS[self.experiment].unused,
-        )
+        named = ("experiment", *self.fixed, *self.swept)
+        unused = EXPERIMENTS[self.experiment].unused
         values = {
             name: None if _only_null_means(name, value) else value
             for name, value in _of_stack(cell).items()

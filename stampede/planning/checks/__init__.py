@@ -65,11 +65,10 @@ def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
     for cell in sorted(plan.cells):
         prediction = predictions.get(cell.name)
         if prediction and prediction.dead_lettered:
-            dead, sent = (
-                f"{cell.batch_size * prediction.dead_lettered:,}",
-                counted(cell.messages, "message"),
+            dead, sent = cell.batch_size * prediction.dead_lettered, cell.messages
+            wrong[cell.alike] = (
+                f"{cell.alike}: {dead:,} of {counted(sent, 'message')} would end as dead letters"
             )
-            wrong[cell.alike] = f"{cell.alike}: {dead} of {sent} would end as dead letters"
         elif prediction and prediction.time_to_n_s is None:
             wrong[cell.alike] = (
                 f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"
