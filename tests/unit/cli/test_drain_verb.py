@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from loader.drain import Drained
+from stampede.runs.account import stored_accounts
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
@@ -120,6 +121,18 @@ def test_files_that_lost_lines_of_the_stored_account_are_named(drain, folder, na
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:kept]))
     done = drain(None, "--run", "of_filesystem")
     assert (done.status, name in done.err, words in done.err) == (1, True, True)
+
+
+@pytest.mark.parametrize("experiment", ["filesystem", None])
+def test_a_message_that_is_unaccounted_for_is_an_error_after_the_account(
+    drain, waited, tmp_path, monkeypatch, experiment
+):
+    folder = RunFolder(tmp_path / "results" / "of_filesystem")
+    folder.write_json("accounting.json", [{"cell": "a", "sent": 1}])
+    monkeypatch.setattr("loader.drain.drain", lambda *_, **__: Drained(stored_accounts(folder)))
+    done = drain(experiment, "--run", "of_filesystem")
+    assert (done.status, done.out.startswith(ACCOUNT)) == (1, True)
+    assert "UNACCOUNTED" in done.err
 
 
 def test_messages_sent_or_set_aside_since_the_last_drain_are_no_loss(drain, folder):
