@@ -8,7 +8,7 @@ import pytest
 from experiments import EXPERIMENTS
 from loader.sqs.outcome import Outcome
 from stampede.errors import RunError
-from stampede.experiment import DataObject
+from stampede.experiment import DataObject, Seeding
 from stampede.finding import PROBLEM, Finding
 from stampede.planning.checks import machine
 from stampede.stacks import embedded
@@ -68,9 +68,32 @@ def test_a_flood_by_hand_uses_the_first_values_of_the_matrix_or_its_options(
     assert f"would send {count} to" in done.err
 
 
-def test_a_dry_run_of_queries_shows_the_queries(by_hand):
+def test_a_flood_of_queries_carries_them_out_and_its_dry_run_shows_them(by_hand, monkeypatch):
+    calls = []
+
+    def carry_out(target, folder, *arguments, **options):
+        calls.append(arguments)
+        return Outcome(sent=2)
+
+    monkeypatch.setattr("loader.executions.carry_out", carry_out)
     done = by_hand("queries", "flood", "--dry-run", operation="count")
-    assert (done.status, done.out) == (0, f"{QUERY.sql}\n")
+    assert (done.status, done.out, calls) == (0, f"{QUERY.sql}\n", [])
+    assert by_hand("queries", "flood", "--cell", "a", operation="count").status == 0
+    assert calls == [("a", 2, QUERY)]
+
+
+def test_a_dry_run_of_a_data_set_uploads_and_seeds_nothing(by_hand, monkeypatch):
+    placed = READS.with_(seeding=Seeding("placer", lambda order: [{"place": order["dataset"]}]))
+    monkeypatch.setitem(EXPERIMENTS, "reads", placed)
+    uploads, seeded = [], []
+    monkeypatch.setattr("loader.dataset.put_objects", lambda *_, dry_run: uploads.append(dry_run))
+    monkeypatch.setattr("loader.seeding.seed", lambda *_: seeded.append(True))
+    command, outputs = ["dataset", "--order", "dataset=small"], {"placer": "the-placer"}
+    done = by_hand("reads", *command, "--dry-run", **outputs)
+    assert (done.status, uploads, seeded) == (0, [True], [])
+    assert 'the-placer would write: {"place": "small"}' in done.err
+    assert by_hand("reads", *command, **outputs).status == 0
+    assert (uploads, seeded) == ([True, False], [True])
 
 
 @pytest.mark.parametrize(
