@@ -101,6 +101,7 @@ def test_csv_and_tables_have_the_digits_of_the_service_and_json_has_all(
         ("log.jsonl", b'{"timestamp": 5, "message": "\xff"}\n', "UTF-8"),
         ("log.jsonl", b"PAR1 and no more", "Parquet"),
         ("q.cwli", b"fields a\n| pattern @message", "line 2, column 3"),
+        ("q.cwli", b"fields \xff", "UTF-8"),
         ("log.jsonl", "".join(map(line, range(10_001))).encode(), "limit"),
     ],
 )

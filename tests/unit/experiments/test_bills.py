@@ -141,6 +141,15 @@ def test_each_instance_type_is_billed_for_the_time_of_its_own_cells():
     assert sorted(around_s) == pytest.approx([0, both.around_s], abs=1e-6)
 
 
+def test_the_users_own_object_is_neither_uploaded_nor_stored():
+    own = "existing_bucket=true s3_bucket_name=mine "
+    uploaded, read = (
+        {item.what for item in cost.estimate(plan(f"{settings}concurrency_value=1")).items}
+        for settings in ("", own)
+    )
+    assert uploaded - read == {"PUT of the object's parts", "storage of the object"}
+
+
 # The published bill of the storage classes
 
 
