@@ -118,8 +118,11 @@ class Payloads:
 
     def refuse_batches(self, batch_size: int) -> None:
         """Raise UsageError if an event can't hold `batch_size` messages of the mean size."""
-        mean_bytes = sum(size * share for size, share in self.message_bytes())
-        most = MOST_EVENT_BYTES // (mean_bytes + EVENT_BYTES)
+        # An event holds bodies as JSON texts, with quotes and line ends escaped.
+        escaped = [len(json.dumps(body, ensure_ascii=False).encode()) for body in self.bodies]
+        weighted = zip(escaped, self.weights, strict=True)
+        mean_bytes = sum(size * weight for size, weight in weighted) / sum(self.weights)
+        most = MOST_EVENT_BYTES // (mean_bytes + USUAL_ATTRIBUTE_BYTES + EVENT_BYTES)
         if batch_size > most:
             raise UsageError(
                 f"batch_size = {batch_size}: Lambda hands out 6 MB at once, about {most:.0f} of "

@@ -50,6 +50,7 @@ def find(s3: Any, values: Mapping[str, Any], downloads: int) -> DataObject:
         answer = s3.head_object(Bucket=bucket, Key=key, **payer)
     except s3.exceptions.ClientError as error:
         _refuse_unread(url, error)
+        _refuse_elsewhere(url, region, values["region"], 0)
         raise
     held = DataObject(key, answer["ContentLength"], etag=answer["ETag"], bucket=bucket)
     _refuse_elsewhere(url, region, values["region"], downloads * held.size_bytes)

@@ -191,8 +191,9 @@ def exports_file(state_dir: Path) -> Path:
 def _write_for_this_user(path: Path, text: str) -> None:
     """Write a new file that no other user can read at any moment."""
     path.unlink(missing_ok=True)
-    path.touch(0o600, exist_ok=False)
-    path.write_text(text)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
 
 
 def _forget(state_dir: Path) -> None:

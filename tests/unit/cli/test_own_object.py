@@ -67,6 +67,12 @@ def test_every_message_insists_on_the_objects_first_state_and_the_payer_is_named
         ),
         ({"region": "eu-west-1"}, KEY, UsageError, "0.02 USD a GB.*--set region=eu-west-1"),
         (
+            {"region": "eu-west-1", "refuse": {"HeadObject": [None] + [(400, "")] * 9}},
+            KEY,
+            UsageError,
+            "--set region=eu-west-1",
+        ),
+        (
             {"refuse": {"HeadObject": [None] + [(400, "")] * 9}},
             KEY,
             RunError,

@@ -83,7 +83,10 @@ def test_a_message_is_the_payload_and_its_attribute_holds_the_order(is_batched):
         )
 
 
-@pytest.mark.parametrize(("text", "most"), [("{}", 5001), (json.dumps("x" * 10_000), 558)])
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [("{}", 4993), (json.dumps("x" * 10_000), 558), (json.dumps('"' * 50), 4303)],
+)
 def test_batches_too_large_for_one_event_are_refused_with_the_largest_possible_size(text, most):
     payloads = Payloads(text, [text], [1.0])
     payloads.refuse_batches(most - 10)
