@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, Self, TypedDict
+from typing import Any, Literal, Protocol, Self, TypedDict, get_args
 
 from stampede.axes import Axis, n_axis
 from stampede.finding import Finding, Wrong, worst
@@ -110,14 +110,17 @@ class Usage:
         return not self.on_hosts and not self.in_athena
 
 
+How = Literal["spread", "rate", "per_second", "seconds_per", "per_gib", "mean", "sum", "max"]
+
+
 @dataclass(frozen=True)
 class Metric:
     """One figure of a cell, from the record's `field` (default: `name`); `better` is its direction.
 
     `how`: "spread" (count, extremes, quartiles, mean), "rate" (`bytes` over the first metric,
     Mbit/s), "per_second" (operations over the first metric), "seconds_per" (the first metric over
-    the field's sum), "per_gib" (its sum over the GiB that were transferred), "mean", or "sum". A
-    `queried` metric is a column of the saved query and of cells.csv; the others are computed from
+    the field's sum), "per_gib" (its sum over the GiB that were transferred), "mean", "sum", "max".
+    A `queried` metric is a column of the saved query and of cells.csv; the others are computed from
     the records alone. `label` and `unit` head its column; `reading` is a sentence below the table.
     """
 
@@ -125,13 +128,15 @@ class Metric:
     field: str = ""
     label: str = ""
     unit: str = ""
-    how: Literal["spread", "rate", "per_second", "seconds_per", "per_gib", "mean", "sum"] = "mean"
+    how: How = "mean"
     better: Literal["lower", "higher"] = "lower"
     queried: bool = False
     digits: int = 0
     reading: str = ""
 
     def __post_init__(self) -> None:
+        if self.how not in get_args(How):
+            raise ValueError(f"{self.name}: how={self.how!r} isn't one of {get_args(How)}")
         object.__setattr__(self, "field", self.field or self.name)
         object.__setattr__(self, "label", self.label or self.name.replace("_", " "))
 

@@ -44,8 +44,10 @@ def significant(value: float) -> str:
 
 def ratios(interval: Interval) -> str:
     """The interval of a ratio, rounded outwards, so that an end beyond a limit never reads as equal
-    to it: `1.02 to 1.05`."""
-    return f"{rounded_down(interval['low'], 2)} to {rounded_up(interval['high'], 2)}"
+    to it: `1.02 to 1.05`, `1.009 to 1.05`."""
+    low, high = interval["low"], interval["high"]
+    digits = 3 if 1 < low < 1.01 or 0.99 < high < 1 else 2
+    return f"{rounded_down(low, digits)} to {rounded_up(high, digits)}"
 
 
 def rounded_down(value: float, digits: int) -> str:

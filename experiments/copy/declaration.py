@@ -60,7 +60,7 @@ class Copy(Experiment):
             "copy_lambda",
             "AWS, published 2020",
             "1,000 objects of 20 MB between two buckets, Go in one Lambda of 512 MB, "
-            "ap-northeast-1; the mean published for a limit of 50 isn’t that of its runs, 13.39 s",
+            "ap-northeast-1; the published mean for a limit of 50 isn’t that of its runs, 13.39 s",
             objects=1000,
             runs_ms=("run1_ms", "run2_ms", "run3_ms", "run4_ms", "run5_ms"),
             beside_any=("object_count",),

@@ -69,9 +69,9 @@ METRICS = (
         queried=True,
         digits=1,
         reading=(
-            "“one request” is the time from its start to the last byte; p50 and p99 are means "
+            "“one request” is the time from its start to the last byte; its percentiles are means "
             "over the messages, and with fewer than 100 requests in a message its p99 is the "
-            "longest one. Athena reports neither."
+            "longest one. Athena reports none."
         ),
     ),
     RETRIES,
@@ -84,7 +84,7 @@ METRICS = (
         reading="“whole set” is the time for all objects of the set, one slice after the other.",
     ),
     Metric("request_p90_ms", label="one request, p90", unit="ms", digits=2),
-    Metric("request_max_ms", label="longest request", unit="ms", digits=1),
+    Metric("request_max_ms", label="longest request", unit="ms", how="max", digits=1),
     Metric("sessions", how="sum"),
     Metric(
         "session_ms",
@@ -122,7 +122,7 @@ def _published(storage_class: str) -> Published:
         "AWS, published 2023",
         "boto3 in a single-threaded loop on one EC2 host in apne1-az1, 77,577 x 10 KB or 100 x "
         "100 MB, the mean of 10 runs; Athena over about 700,000 x 10 KB or 100 x 100 MB, with a "
-        "query that isn’t published and stands beside count",
+        "query that isn’t published, shown next to count",
         columns={"avg_s": storage_class},
         fixed={"storage_class": storage_class, "parallel_limit": 1},
         cell=_published_cell,

@@ -25,7 +25,7 @@ from stampede.experiment import (
 LARGE, SMALL = DATASETS
 LABEL = "AWS, published"
 SETTING = "arm64, python3.12, /tmp of 1,228 MB, N = 1"
-UNKNOWN_READS = "beside the first reads, although it isn’t published which reads were first ones"
+UNKNOWN_READS = "shown next to first reads, although the source doesn’t say which were first"
 
 
 def usual_method(storage: str, *_: object) -> str:
@@ -55,7 +55,7 @@ def _published(dataset: str, moved_bytes: int, moved: str) -> Published:
     return Published(
         f"filesystem_{dataset}",
         LABEL,
-        SETTING if dataset == LARGE else f"{SETTING}, {UNKNOWN_READS}",
+        f"{dataset}, {SETTING}" + ("" if dataset == LARGE else f", {UNKNOWN_READS}"),
         moved_bytes,
         columns={"avg_s": "seconds"},
         fixed={"dataset": dataset},

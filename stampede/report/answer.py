@@ -20,6 +20,7 @@ from stampede.phrases import (
     rounded_down,
     rounded_up,
     significant,
+    size_words,
     some,
 )
 from stampede.report.analysis import Analysis
@@ -92,7 +93,7 @@ def _basis(analysis: Analysis, headline: str) -> str:
             axes[name].words.format(value)
             for name, value in analysis.experiment.headline_of.items()
         ]
-        words += f"; the headline counts {listed(counting)}s alone"
+        words += f"; the headline counts {listed(counting)}s only"
     succeeded = successes_words(analysis)
     return words if succeeded in headline else f"{words}; {succeeded}"
 
@@ -138,12 +139,11 @@ def headline_for_stand_ins(analysis: Analysis) -> str:
     clauses = [
         f"{stand_in.short} stood in for {listed(names)}" for stand_in, names in stand_ins.items()
     ]
-    took = _span(
-        figures.everything.median for figures in analysis.of_headline.values() if figures.count
-    )
-    claim = f"{_a(analysis.experiment.operation[0])} takes {took}; {successes_words(analysis)}"
     replaced = listed([name for names in stand_ins.values() for name in names])
-    return f"{claim}. {capitalised(listed(clauses))}, so this says nothing about {replaced}."
+    return (
+        f"{successes_words(analysis)}. {capitalised(listed(clauses))}, so the times say nothing "
+        f"about {replaced}."
+    )
 
 
 def headline_for_unreached_n(analysis: Analysis) -> str:
@@ -157,10 +157,10 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
     medians = [figures.everything.median for figures in at_n if figures.count]
     if peak >= n or not medians:
         return ""
-    one, many = analysis.experiment.operation
+    many = analysis.experiment.operation[1]
     claim = f"N = {n:,} was not reached: {peak:,} ran at once at most"
     advice = f"More messages (--messages-per-concurrency) or longer {many} may reach it."
-    return f"{claim}; {_a(one)} takes {_span(medians)}. {advice}"
+    return f"{claim}; {_operation(analysis)} takes {_span(medians)}. {advice}"
 
 
 def headline_for_knee(analysis: Analysis) -> str:
@@ -193,14 +193,13 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     most, speed = max(speeds), f"a median of {significant(speeds[low])} {unit}"
     if low == most:
         return f"more {calls} help up to {most:,}, the most tried: {speed}."
-    unclear = f"whether more gain {A_TENTH} is unclear"
+    if low < high:
+        beyond = f" More than {high:,} gain at most {A_TENTH}." if high < most else ""
+        return f"{low:,} to {high:,} {calls} may be enough: {speed} with {low:,}.{beyond}"
     if low == min(speeds):
         limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
-        gain = f"more gain at most {A_TENTH}" if high < most else unclear
-        return f"{speed} with {limit}; {gain}."
-    beyond = f"Beyond, no gain above {A_TENTH}" if high < most else f"Beyond, {unclear}"
-    between = f"; from {high:,} on, none is left" if low < high < most else ""
-    return f"up to {low:,} {calls} help: {speed}. {beyond}{between}."
+        return f"{speed} with {limit}; more gain at most {A_TENTH}."
+    return f"up to {low:,} {calls} help: {speed}. Beyond, no gain above {A_TENTH}."
 
 
 def _knee_range(series: Sequence[Finding], axis: str) -> tuple[int, int]:
@@ -384,23 +383,21 @@ def _verb(shares: Sequence[Estimate]) -> str:
 
 
 def _growing_time(analysis: Analysis, last: Sequence[Finding]) -> str:
-    """`a download takes 0.11 s alone and 1.1 s with 10 at once`."""
-    one, base = analysis.experiment.operation[0], last[0].baseline.n
+    """`a download of 64 MiB takes 0.11 s alone and 1.1 s at N = 10`."""
+    n, base = last[0].subject.n, last[0].baseline.n
     firsts = _span(analysis.cells[row.baseline].seconds["median_s"] for row in last)
     lasts = _span(analysis.cells[row.subject].seconds["median_s"] for row in last)
     alone = "alone" if base == 1 else f"at N = {base:,}"
-    claim = f"{_a(one)} takes {firsts} {alone} and {lasts} with {last[0].subject.n:,} at once"
-    return f"{claim}. {successes_words(analysis)}."
+    several = f", the medians of {len(last)} series" if len(last) > 1 else ""
+    claim = f"{_operation(analysis)} takes {firsts} {alone} and {lasts} at N = {n:,}"
+    return f"{claim}{several}. {successes_words(analysis)}."
 
 
 def _other_scale(analysis: Analysis, row: Finding, compare: Compare) -> str:
     """The largest value of another scale against the smallest."""
     top, base = (cell.words_of(compare.axes) for cell in (row.subject, row.baseline))
     medians = [_s(analysis.cells[cell].seconds["median_s"]) for cell in (row.subject, row.baseline)]
-    claim = (
-        f"with {top} {_a(analysis.experiment.operation[0])} takes {medians[0]}, with {base} "
-        f"{medians[1]}"
-    )
+    claim = f"with {top} {_operation(analysis)} takes {medians[0]}, with {base} {medians[1]}"
     if row.ratio:
         claim += f" ({row.ratio.value:.2f} times as fast, 95 % CI {ratios(row.ratio._asdict())})"
     return f"{claim}; {successes_words(analysis)}."
@@ -415,11 +412,10 @@ def headline_for_one_cell(analysis: Analysis) -> str:
     span = ""
     if len(at_n) == 1 and median and median.low is not None and median.high is not None:
         span = f" (95 % CI {significant(median.low)} to {significant(median.high)} s)"
+    several = f", the medians of {len(at_n)} cells" if len(at_n) > 1 else ""
     took = _span(figures.seconds["median_s"] for figures in at_n)
-    return (
-        f"{_a(analysis.experiment.operation[0])} takes {took} at N = {n:,}{span}; "
-        f"{successes_words(analysis)}."
-    )
+    claim = f"{_operation(analysis)} takes {took} at N = {n:,}{span}{several}"
+    return f"{claim}; {successes_words(analysis)}."
 
 
 RULES: Sequence[Callable[[Analysis], str]] = (
@@ -463,8 +459,15 @@ def _here(analysis: Analysis, cell: Cell, axes: Sequence[str]) -> str:
     return f" at {', '.join(words)}" if words else ""
 
 
-def _a(noun: str) -> str:
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+def _operation(analysis: Analysis) -> str:
+    """`a download of 64 MiB`; without a size if cells differ in it, or move only a payload."""
+    one = analysis.experiment.operation[0]
+    words = f"{'an' if one[0] in 'aeiou' else 'a'} {one}"
+    sizes = {figures.size_bytes for figures in analysis.of_headline.values() if figures.count}
+    size = sizes.pop() if len(sizes) == 1 else None
+    if size is None or analysis.experiment.takes_payload:
+        return words
+    return f"{words} of {size_words(size)}"
 
 
 def _s(seconds: float) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from itertools import combinations
 
 from stampede.cell import distinguishing, ignored_axes
-from stampede.phrases import capitalised, counted, listed, some
+from stampede.phrases import capitalised, counted, listed, percent, some
 from stampede.report.analysis import Analysis
 from stampede.report.findings import HOLDS_WITHIN
 from stampede.report.intervals import MINIMUM_ROUNDS
 from stampede.report.messages import total_objects
+from stampede.runs.folder import ABANDONED
 
 # Nobody reads a longer list to its end.
 MOST_NAMED = 3
+# Below this share of the time, a cell's figures mix N with less than N.
+LEAST_AT_N = 0.8
 
 
 def caveats(analysis: Analysis) -> list[str]:
@@ -20,6 +23,7 @@ def caveats(analysis: Analysis) -> list[str]:
         _ignored,
         _replaced,
         _unsuccessful,
+        _interrupted,
         _partly_full,
         _unfair,
         _drift,
@@ -31,7 +35,7 @@ def caveats(analysis: Analysis) -> list[str]:
     sentences = [*analysis.contradictions]
     for part in parts:
         sentences += part(analysis)
-    if any(figures.count for figures in analysis.cells.values()):
+    if any(figures.median and figures.median.has_interval for figures in analysis.cells.values()):
         sentences.append(
             "The intervals describe this run; only repeats show how much another run would differ."
         )
@@ -62,6 +66,12 @@ def _unsuccessful(analysis: Analysis) -> list[str]:
     return sentences
 
 
+def _interrupted(analysis: Analysis) -> list[str]:
+    if not (analysis.run.directory / ABANDONED).exists():
+        return []
+    return ["The sweep was interrupted and resumed: its later rounds ran at another time."]
+
+
 def _partly_full(analysis: Analysis) -> list[str]:
     """Cells that reached N never or not always, or exceeded it."""
     short, over = [], []
@@ -75,7 +85,22 @@ def _partly_full(analysis: Analysis) -> list[str]:
         if overlap and overlap.peak > n:
             over.append(f"{overlap.peak:,} with {words}")
     sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
+    if not short and (brief := _share_at_n(analysis)):
+        sentences.append(brief)
     return sentences + ([f"More than N ran at once: {some(over, MOST_NAMED)}."] if over else [])
+
+
+def _share_at_n(analysis: Analysis) -> str:
+    """How much of the time the largest N ran at once, if that was little."""
+    n = max((figures.cell.n for figures in analysis.planned), default=1)
+    at_n = [row.overlap for row in analysis.planned if row.overlap and row.cell.n == n]
+    least = min((overlap.share_at_n for overlap in at_n), default=1.0)
+    if n == 1 or least >= LEAST_AT_N:
+        return ""
+    return (
+        f"N = {n:,} ran at once for {percent(least)} % of the time at the least; more messages "
+        "(--messages-per-concurrency) raise that."
+    )
 
 
 def _unfair(analysis: Analysis) -> list[str]:
@@ -116,7 +141,7 @@ def _drift(analysis: Analysis) -> list[str]:
     ]
     if not any(row.rounds is None and not row.is_best for row in rows):
         return []
-    repeats = f"--repeats {MINIMUM_ROUNDS} shows whether"
+    repeats = f"sweep with --repeats {MINIMUM_ROUNDS} to find out"
     return [f"Compared cells ran one after the other: a difference may be drift; {repeats}."]
 
 

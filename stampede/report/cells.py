@@ -231,10 +231,14 @@ class Figures:
         ends = None
         if self.median and self.median.has_interval:
             ends = {"low": self.median.low, "high": self.median.high}
+        speed = {}
+        if len(self.speeds):
+            speed = {"median_speed": self.speeds.median_interval(MINIMUM_ROUNDS)._asdict()}
         return {
             **self.cell.figures(),
             **self.counts,
             "seconds": {**self.seconds, "median_interval": ends},
+            **speed,
             "metrics": dict(self.metrics),
             "overlap": overlap,
             "repeats": dict(self.repeats),
@@ -343,6 +347,7 @@ def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | No
     fields = sorted(metrics | {"bytes", "seconds"})
     sums = "".join(
         f', fsum("{name}") FILTER ({counted}) AS "sum_of_{name}"'
+        f', max("{name}") FILTER ({counted}) AS "most_of_{name}"'
         f', count("{name}") FILTER ({counted}) AS "count_of_{name}"'
         for name in fields
     )
@@ -377,6 +382,8 @@ def _metric(row: Mapping[str, Any], metric: Metric) -> float | int | None:
     total = row[f"sum_of_{metric.field}"]
     if metric.how == "sum":
         return int(total)
+    if metric.how == "max":
+        return row[f"most_of_{metric.field}"]
     if metric.how == "seconds_per":
         return seconds / total if total else None
     if metric.how == "mean":

@@ -22,6 +22,7 @@ from stampede.runs import evidence
 from stampede.runs.account import OBJECT_COUNTS
 from stampede.runs.description import is_flood_by_hand
 from stampede.runs.folder import FAILED_OBJECTS
+from stampede.stacks import hcl
 from stampede.tables import Field, Row, Table
 
 # Athena's minimum per query (its pricing page).
@@ -271,17 +272,14 @@ def _overlap(analysis: Analysis) -> Detail | None:
         ),
     ]
     # A single function has no curve.
-    chart = pictures.timeline(analysis) if max(figures.cell.n for figures in cells) > 1 else None
+    charts, undrawn = [], []
+    # A single function has no curve.
+    if max(figures.cell.n for figures in cells) > 1 and (chart := pictures.timeline(analysis)):
+        charts = [chart]
+        if len(cells) > MOST_PANELS:
+            undrawn = [f"The picture has the first {MOST_PANELS} of {len(cells)} cells."]
     table = Table("concurrency", "At once", fields, rows)
-    return Detail(
-        "overlap", "Concurrency reached", _undrawn(len(cells)), [chart] if chart else [], [table]
-    )
-
-
-def _undrawn(cells: int) -> list[str]:
-    if cells <= MOST_PANELS:
-        return []
-    return [f"The picture has the first {MOST_PANELS} of {cells} cells."]
+    return Detail("overlap", "Concurrency reached", undrawn, charts, [table])
 
 
 def _short_of_n(row: Row) -> str:
@@ -305,13 +303,16 @@ def _resources(analysis: Analysis) -> Detail | None:
         return None
     rows = [_row(figures.cell, figures.metrics) for figures in cells]
     fields = [
-        Field(metric.name, metric.label, metric.unit, f"{{:,.{metric.digits}f}}".format, rank=at)
+        Field(
+            metric.name,
+            f"{metric.label}, total" if metric.how == "sum" else metric.label,
+            metric.unit,
+            f"{{:,.{metric.digits}f}}".format,
+            rank=at,
+        )
         for at, metric in enumerate(metrics, start=1)
     ]
-    title = (
-        f"Resources used by {'an' if experiment.operation[0][0] in 'aeiou' else 'a'} "
-        f"{experiment.operation[0]}"
-    )
+    title = f"Resources: means of one {experiment.operation[0]}, and totals of all"
     caption = [metric.reading for metric in metrics if metric.reading]
     table = Table("taken", title, [*coordinates(rows, experiment), *fields], rows, caption)
     return Detail("resources", "Resources", tables=[table])
@@ -336,7 +337,7 @@ def _athena(analysis: Analysis) -> Detail | None:
         rows.append(_row(figures.cell, own))
     fields = [
         *coordinates(rows, experiment),
-        Field("median_s", "median", "s, total", significant, rank=1),
+        Field("median_s", "total, median", "s", significant, rank=1),
         *(Field(name, name.removesuffix("_s"), "s", significant, rank=2) for name in ATHENA_TIMES),
         Field("scanned_bytes", "scanned", "MB", lambda size: f"{size / 1e6:,.1f}", rank=3),
         *([Field("usd", "per query", "USD", dollars, rank=4)] if tb_usd else []),
@@ -346,7 +347,7 @@ def _athena(analysis: Analysis) -> Detail | None:
         "included."
     ]
     table = Table(
-        "queries", "Athena’s own times: means", fields, rows, caption if tb_usd else caption[:0]
+        "queries", "Athena’s own times, means", fields, rows, caption if tb_usd else caption[:0]
     )
     return Detail("athena", "Athena", tables=[table])
 
@@ -409,7 +410,20 @@ def _bad_if_contradicted(row: Row) -> str:
 
 
 def _environment(analysis: Analysis) -> Detail:
-    return Detail("environment", "This run", terms=environment(analysis.run))
+    terms = environment(analysis.run)
+    same = _set_in_all_cells(analysis.run.manifest)
+    return Detail("environment", "This run", terms=[*terms, *([("set", same)] if same else [])])
+
+
+def _set_in_all_cells(manifest: Mapping[str, Any]) -> str:
+    """`object_size_mb=64, ...`: what the plan sets alike for all cells."""
+    plan, cells = manifest.get("plan"), manifest.get("cells")
+    if not isinstance(plan, Mapping) or not isinstance(cells, list) or not cells:
+        return ""
+    names, values = plan.get("fixed"), cells[0].get("values")
+    if not isinstance(names, list) or not isinstance(values, Mapping):
+        return ""
+    return ", ".join(f"{name}={hcl.text_of(values[name])}" for name in names if name in values)
 
 
 def environment(run: Run) -> list[tuple[str, str]]:
@@ -477,9 +491,9 @@ def _definitions(analysis: Analysis) -> Detail:
         ),
         (
             "95 %",
-            "Percentile bootstrap, widened for small samples (Hesterberg 2015): of rounds or "
-            "repeats, five or more, the same for cells that ran interleaved; else of single "
-            f"{many}, taken as independent. All ratios of a kind hold at once (Šidák 1967).",
+            "Percentile bootstrap, widened for small samples (Hesterberg 2015). With five rounds "
+            "or repeats, whole ones are resampled, the same for interleaved cells; else single "
+            f"{many}, as if independent. All ratios of a kind hold at once (Šidák 1967).",
         ),
         (
             "same, faster, slower",
@@ -495,7 +509,8 @@ def _definitions(analysis: Analysis) -> Detail:
     ]
     if analysis.experiment.knee:
         knee = "The smallest value that no larger one beats by more than 10 % in the median"
-        terms.append(("knee", f"{knee}; where intervals leave that open, each that may be it."))
+        open_words = "where intervals leave that open, each that may be it"
+        terms.append(("knee", f"{knee}; {open_words}. Its ratios hold each on its own."))
     return Detail("counting", "Definitions", terms=terms)
 
 

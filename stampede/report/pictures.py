@@ -238,12 +238,10 @@ def forest(
 
 
 def boxes(analysis: Analysis) -> Chart | None:
-    """The times of each cell; by ascending median if all have the same N."""
+    """The times of each cell, in the order of the tables."""
     cells = [figures for figures in analysis.cells.values() if figures.count]
     if not cells:
         return None
-    if len({figures.cell.n for figures in cells}) == 1:
-        cells.sort(key=lambda figures: figures.seconds["median_s"])
     shown = distinguishing(figures.cell for figures in cells)
     common = common_axes([figures.cell for figures in cells])
     names = ("min_s", "p25_s", "median_s", "p75_s", "max_s")

@@ -99,8 +99,13 @@ def _speed(figures: Figures, experiment: Experiment) -> float | None:
     """The speed of one worker: the median if a knee is sought, else work over the mean time."""
     if experiment.knee:
         return figures.speeds.median if len(figures.speeds) else None
+    mean_s, declared = figures.seconds["mean_s"], experiment.by_size
     if experiment.speed.how == "rate":
-        return mbit_per_s(figures.mean_bytes, figures.seconds["mean_s"])
+        return mbit_per_s(figures.mean_bytes, mean_s)
+    if declared and mean_s:
+        cell, moved_bytes = figures.cell, figures.mean_bytes
+        objects = moved_bytes / cell[declared.size] if moved_bytes else cell[declared.count]
+        return objects / mean_s
     return figures.metrics.get(experiment.speed.name)
 
 
@@ -255,6 +260,15 @@ def _of_published(analysis: Analysis, shown: Sequence[published.PublishedCell]) 
         }:
             sentence += f" A set here has another number of objects: compare {unit}, not seconds."
         yield sentence
+    sizes = {_object_bytes(figures) for figures in analysis.cells.values()} - {None}
+    if sizes and any(table.objects for table in tables.values()):
+        yield f"The objects here have {listed(sorted(map(decimal_size, sizes)))}."
+
+
+def _object_bytes(figures: Figures) -> float | None:
+    """The mean size of the objects of copies; None if it isn't recorded."""
+    copied = figures.metrics.get("copied")
+    return figures.mean_bytes * figures.count / copied if figures.mean_bytes and copied else None
 
 
 def _left_out(analysis: Analysis) -> Iterator[str]:
@@ -309,8 +323,8 @@ def comparisons(
     rows = [_comparison(finding, experiment, common, shown) for finding in measured]
     costs = any(row["cheaper"] is not None for row in rows)
     fields = [
-        Field("what", "compared", is_text=True),
-        Field("where", "with", is_text=True),
+        Field("what", "comparison", is_text=True),
+        Field("where", "at", is_text=True),
         Field("ratio", "speed", "×", show="{:.2f}".format, rank=1),
         Field("interval", "95 %", "×", rank=2),
         *(

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
+from stampede.phrases import size_words
 from stampede.report.analysis import Analysis, analyse
 from stampede.report.answer import successes_words
 from stampede.report.pictures import first
@@ -85,9 +86,11 @@ def unseen(analysis: Analysis, headline: str) -> set[str]:
     tables = [results(analysis), comparisons(analysis.findings, analysis.experiment)]
     texts = [table.markdown() for table in tables if table] + [successes_words(analysis)]
     texts += [chart.words for chart in [first(analysis)] if chart]
+    sizes = (figures.size_bytes for figures in analysis.cells.values())
+    texts += [size_words(size) for size in sizes if size]
     shares = [100 * end for row in analysis.findings for end in row.ratio or () if end]
     texts += [f"{whole:.0f}" for share in shares for whole in (share, share // 1, share // 1 + 1)]
     numbers = re.findall(
-        NUMBER, re.sub(r"\d+ series|\d of \d+ cases|95 % CI|gain\D*10 %", "", headline)
+        NUMBER, re.sub(r"\d+ (series|cells)|\d of \d+ cases|95 % CI|gain\D*10 %", "", headline)
     )
     return set(numbers) - set(re.findall(NUMBER, " ".join(texts)))
