@@ -163,6 +163,21 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
     return f"{claim}; {_operation(analysis)} takes {_span(medians)}. {advice}"
 
 
+def headline_for_losses(analysis: Analysis) -> str:
+    """A choice that lost messages isn't ranked against one that lost none."""
+    for compare in analysis.compares("choice"):
+        rows = _rows(analysis, compare)
+        lossy = [row for row in rows if analysis.cells[row.baseline].lost and not row.ratio]
+        clean = [row for row in lossy if not analysis.cells[row.subject].lost]
+        if clean and not any(row.ratio for row in rows):
+            row = max(clean, key=lambda row: analysis.cells[row.baseline].lost)
+            loser, winner = (cell.words_of(compare.axes) for cell in (row.baseline, row.subject))
+            figures, here = analysis.cells[row.baseline], _here(analysis, row.subject, compare.axes)
+            of_sent = f"{figures.lost:,} of {counted(figures.counts['sent'] or 0, 'message')}"
+            return f"{loser} lost {of_sent}, and {winner} none{here}, so they aren’t ranked."
+    return ""
+
+
 def headline_for_knee(analysis: Analysis) -> str:
     rows = [finding for finding in analysis.findings if finding.kind == "knee"]
     if not rows or analysis.experiment.knee is None:
@@ -423,6 +438,7 @@ RULES: Sequence[Callable[[Analysis], str]] = (
     headline_for_failed_objects,
     headline_for_stand_ins,
     headline_for_unreached_n,
+    headline_for_losses,
     headline_for_knee,
     headline_for_sizes,
     headline_for_memory,

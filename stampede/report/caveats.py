@@ -59,6 +59,11 @@ def _unsuccessful(analysis: Analysis) -> list[str]:
         sentences.append(
             f"{missing:,} of {counted(sent, 'message')} didn’t succeed; the times leave them out."
         )
+    if again := sum(figures.counts["retried"] or 0 for figures in analysis.cells.values()):
+        sentences.append(
+            f"{counted(again, 'message')} succeeded only in a later delivery; the times leave "
+            "earlier attempts out."
+        )
     if objects["failed"]:
         sentences.append(
             f"{objects['failed']:,} of {counted(objects['planned'], 'object')} failed."

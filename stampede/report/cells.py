@@ -80,7 +80,8 @@ _ATTEMPTS = f"""
 CREATE OR REPLACE TEMP TABLE attempts AS
 SELECT coalesce(cell_at, -1) AS cell_at, coalesce(round, 0) AS round, attempt, started_at_ms
     AS started_ms,
-       finished_at_ms AS ended_ms, {{amount}} AS amount, false AS is_intruder
+       finished_at_ms AS ended_ms, CASE WHEN status = 'ok' THEN {{amount}} ELSE 0 END AS amount,
+       false AS is_intruder
 FROM operations
 WHERE NOT is_foreign AND NOT is_warm_up AND place_at IS NOT NULL AND started_at_ms < finished_at_ms
     AND {IS_ONE}
@@ -166,7 +167,7 @@ class Overlap:
 
     `reached` of the `floods` reached N; `time_to_n_s` is their median. `share_at_n` is the part of
     the elapsed time with at least N at once. `aggregate_per_s` is the throughput of all workers:
-    Mbit/s, objects copied, or attempts.
+    Mbit/s, objects copied, or invocations, of successes only.
     """
 
     peak: int
@@ -214,7 +215,7 @@ class Figures:
     @property
     def lost(self) -> int:
         """How many of its messages never succeeded."""
-        return max(0, (self.counts["sent"] or 0) - (self.counts["succeeded"] or 0))
+        return max(0, (self.counts.get("sent") or 0) - (self.counts.get("succeeded") or 0))
 
     @property
     def rounds(self) -> int:

@@ -57,7 +57,7 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
     findings = _findings(base, other)
     differences = _differences(base, other, findings)
     path = output if output.suffix == ".html" else output / PAGE
-    headline = _headline(findings)
+    headline = _headline(findings) if findings else _nothing_in_common(base, other)
     write_where_typed(path, _page(base, other, findings, headline, differences))
     return Comparison(path, headline, differences, _warnings(base, other, with_folders=True))
 
@@ -99,12 +99,11 @@ def timed_cells(analysis: Analysis) -> dict[Cell, Figures]:
 
 def _headline(findings: Sequence[Finding]) -> str:
     """Whether the second run is faster or slower over the common cells."""
-    if not findings:
-        return f"{BASE} and {OTHER} have no measured cell in common."
     ratios_of_cells = [row.ratio for row in findings if row.ratio]
     common = "the only common cell" if len(findings) == 1 else f"{len(findings)} common cells"
     if not ratios_of_cells:
-        return f"Nothing can be compared in {common}: {findings[0].why}."
+        whys = dict.fromkeys(row.why for row in findings)
+        return f"Nothing can be compared in {common}: {listed(list(whys))}."
     ends = {
         "low": min(row.low or 0 for row in ratios_of_cells),
         "high": max(row.high or 0 for row in ratios_of_cells),
@@ -122,6 +121,17 @@ def _headline(findings: Sequence[Finding]) -> str:
     cases = [f"{level.replace('holds', 'the same')} in {counts[level]}" for level in levels]
     claim = f"Of {common}, {OTHER} against {BASE} is {listed(cases)}"
     return f"{claim}: {_times(ratios_of_cells)} as fast ({span})."
+
+
+def _nothing_in_common(base: Analysis, other: Analysis) -> str:
+    """Which axis keeps the runs apart, and how its values are compared."""
+    claim = f"{BASE} and {OTHER} have no measured cell in common"
+    of_base, of_other = timed_cells(base), timed_cells(other)
+    for axis in base.experiment.axes:
+        values = {cell[axis.name] for cell in of_base}
+        if of_base and of_other and values.isdisjoint(cell[axis.name] for cell in of_other):
+            return f"{claim}: each has another {axis.label}. Sweep both values in one run."
+    return f"{claim}."
 
 
 def _times(estimates: Sequence[tuple[float, float | None, float | None]]) -> str:

@@ -25,6 +25,7 @@ from stampede.report.findings import (
     groups,
     has_enough,
     level_of,
+    lost_words,
 )
 from stampede.report.intervals import SHORTEST_S, Estimate, Sample, interval, rounds_in_common
 from stampede.report.run import Run
@@ -255,7 +256,7 @@ def _titled(
         if not any(cell in rivals for rivals in scores.values()):
             why = "too few measurements"
             if figures.lost:
-                why = f"{figures.lost:,} of its messages never succeeded"
+                why = lost_words(figures)
         findings.append(
             Finding(
                 "memory",

@@ -142,7 +142,9 @@ def _of_kind(
             if kind == "scale":
                 pairs += [(compare, figures, timed[0]) for figures in timed[1:]]
                 continue
-            rivals = [figures for figures in timed if has_enough(figures)] or timed
+            enough = [figures for figures in timed if has_enough(figures)] or timed
+            # A choice that lost messages wins against none that didn't.
+            rivals = [figures for figures in enough if not figures.lost] or enough
             fastest = min(rivals, key=lambda figures: figures.sample.median)
             pairs += [(compare, fastest, figures) for figures in timed if figures is not fastest]
     among = _at_once(kind, pairs)
@@ -185,6 +187,8 @@ def compared(
     """One cell against another."""
     finding = Finding(kind, compare.name, figures.cell, base.cell, among=among)
     why = refusal(figures, base, experiment, compare.axes)
+    if kind == "choice" and base.lost > 0 == figures.lost:
+        why = lost_words(base)
     if why:
         return replace(finding, why=why)
     ratio = speed_ratio(figures.sample, base.sample, among)
@@ -204,6 +208,10 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
     if any(side.cell.is_of_stand_in(axes) for side in (figures, base)):
         return STAND_IN_RAN
     return ""
+
+
+def lost_words(figures: Figures) -> str:
+    return f"{figures.lost:,} of its messages never succeeded"
 
 
 def level_of(ratio: Estimate) -> Level:

@@ -149,6 +149,20 @@ def test_the_answer_of_a_run_counted_by_hand(tmp_path, records, words):
     assert say(analysed(folder)).headline.startswith(words)
 
 
+def test_a_choice_that_lost_messages_is_not_ranked(tmp_path):
+    def fails(row):
+        is_lost = row["method"] == "ranges" and row["seq"] in (1, 2)
+        return {"status": "error", "error_type": "Ended"} if is_lost else {}
+
+    keys = {"target": "aws", "takes": seconds_of([(RANGES, 0.5)])}
+    settings = (*BY_N[:1], "concurrency_value=1", *METHODS)
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["download"], settings, **keys)
+    synthetic.change_records(folder, fails)
+    answer = say(analysed(folder))
+    assert answer.headline.startswith("ranges lost 2 of 12 messages, and download_file none")
+    assert any("later delivery" in caveat for caveat in answer.caveats)
+
+
 def test_no_speed_is_claimed_if_most_objects_failed(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
     synthetic.change_records(folder, lambda row: {"copied": 1, "failed": row["planned"] - 1})

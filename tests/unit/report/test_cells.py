@@ -104,6 +104,12 @@ def test_concurrency_is_counted_from_start_to_end(tmp_path):
     assert {name: overlap[name] for name in expected} == pytest.approx(expected)
 
 
+def test_what_failed_adds_nothing_to_the_throughput_of_all(tmp_path):
+    records = [record(0, 1000, n=2), error(0, 1000, n=2, seq=1, bytes=1_000_000)]
+    [cell] = counted(handmade_run.write(tmp_path / "run", records))["cells"]
+    assert (cell["overlap"]["peak"], cell["overlap"]["aggregate_per_s"]) == (2, 8)
+
+
 def test_an_invocation_is_one_operation_whatever_it_took_along_and_each_of_its_messages_counts(
     tmp_path,
 ):
