@@ -5,10 +5,12 @@
 locals {
   is_filesystem = var.experiment == "filesystem"
 
-  # The files have 55 KB on average. /tmp holds one data set at a time.
+  # Small files have 10, 20, ... 100 KB in turn.
+  small_files_bytes = floor(var.small_files / 10) * 550000 + 5000 * (var.small_files % 10) * (var.small_files % 10 + 1)
+  # /tmp holds one data set at a time.
   filesystem_in_tmp = {
-    mb   = max(var.large_file_mb, ceil(var.small_files * 0.055))
-    what = "the larger of large_file_mb and small_files x 0.055"
+    mb   = max(var.large_file_mb, ceil(local.small_files_bytes / 1048576))
+    what = "the larger of large_file_mb and the small files' ${ceil(local.small_files_bytes / 1048576)} MB"
   }
 
   # The meaning of null; mounts have only one method.

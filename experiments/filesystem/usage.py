@@ -69,8 +69,7 @@ def what_arrives(values: FilesystemValues) -> dict[str, int]:
 def usage(values: FilesystemValues) -> Usage:
     """The needs of a cell of these variables."""
     small, mounted = values["dataset"] == "small", is_mounted(values)
-    files, large_mb = values["small_files"], values["large_file_mb"]
-    small_mb = mebibytes(sum(file.size_bytes for file in small_files(files)))
+    files, (large_mb, small_mb) = values["small_files"], sizes_mb(values)
     moved_mb = small_mb if small else large_mb
     data_gb = (large_mb + small_mb) / 1024
     gets = (2 * files if small else HEADS + parts(large_mb)) if not mounted else 0
@@ -114,7 +113,15 @@ def _storage(cell: FilesystemValues) -> Wrong:
 
 
 def _tmp(cell: FilesystemValues) -> Wrong:
-    return fits(cell, "ephemeral_storage_mb", usage(cell).moved_mb, "smaller files")
+    """As infra/filesystem.tf: a stack has both data sets."""
+    smaller = "a smaller large_file_mb or fewer small_files"
+    return fits(cell, "ephemeral_storage_mb", max(sizes_mb(cell)), smaller)
+
+
+def sizes_mb(values: FilesystemValues) -> tuple[int, int]:
+    """The MiB of the large file, and of all small ones."""
+    small_bytes = sum(file.size_bytes for file in small_files(values["small_files"]))
+    return values["large_file_mb"], mebibytes(small_bytes)
 
 
 @cache

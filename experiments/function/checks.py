@@ -1,11 +1,12 @@
 """Checks of the user's package before anything is applied: what Lambda would refuse only when it is
-deployed or run, and what the embedded AWS can't run. Terraform's plan checks policy_file.
+deployed or run, and what the embedded AWS can't run.
 
 Each check looks at the values of one cell.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -55,7 +56,8 @@ def checks(cells: Sequence[FunctionValues]) -> list[Finding]:
     # Our Go program, the proxy, measures all of them.
     program = go_program.check({cell["architecture"] for cell in cells})
     batch = worst("batch", _in_flight, cells)
-    return [worst("package", _package, _different(cells)), program, batch]
+    policy = worst("policy", _policy, cells)
+    return [worst("package", _package, _different(cells)), policy, program, batch]
 
 
 def local_checks(cells: Sequence[FunctionValues]) -> list[Finding]:
@@ -82,6 +84,28 @@ def _in_flight(cell: FunctionValues) -> Wrong:
         "flight at most: N won't be reached"
     )
     return WARNING, found, "use a smaller N or batch_size, or ask AWS for more"
+
+
+def _policy(cell: FunctionValues) -> Wrong:
+    """As Terraform's rule in infra/variables_function.tf."""
+    if cell["policy_file"] is None:
+        return None
+    path, rule = INFRA / cell["policy_file"], RULES["policy_file"]
+    way_out = "correct --set policy_file"
+    try:
+        statements = json.loads(path.read_text(encoding="utf-8"))["Statement"]
+        for statement in statements if isinstance(statements, list) else [statements]:
+            if statement["Effect"] == "Deny":
+                continue
+            actions = statement["Action"]
+            actions = actions if isinstance(actions, list) else [actions]
+            if not set(actions).isdisjoint(rule.shared["all_actions"]):
+                return PROBLEM, f"{path.name} allows all actions", way_out
+    except OSError as error:
+        return PROBLEM, f"{path} can't be read ({error.strerror})", way_out
+    except (ValueError, LookupError, TypeError):
+        return PROBLEM, f"{path.name} {rule.rule}", way_out
+    return None
 
 
 def _no_layers(cell: FunctionValues) -> Wrong:

@@ -311,7 +311,7 @@ run "small_files_that_do_not_fit" {
 
   variables {
     experiment           = "filesystem"
-    small_files          = 21164
+    small_files          = 22200
     ephemeral_storage_mb = 1228
   }
 

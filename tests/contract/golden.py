@@ -1,8 +1,8 @@
 """The golden runs: what `stampede report` and `stampede drain` make of a stored folder must match
 expected.json.
 
-`python -m tests.contract.golden` rewrites the expectations of all runs: after adding a run, never
-because code counts differently.
+`python -m tests.contract.golden` rewrites the expectations of all runs: after adding a run or a
+column of cells.csv, never because code counts differently.
 """
 
 import json
@@ -69,4 +69,6 @@ if __name__ == "__main__":
             run, answer = rebuilt(each, Path(at))
             (GOLDEN / each).mkdir(exist_ok=True)
             shutil.copy(run / "cells.csv", GOLDEN / each)
-            (GOLDEN / each / "expected.json").write_text(json.dumps(answer, indent=1) + "\n")
+            (GOLDEN / each / "expected.json").write_text(
+                json.dumps(answer, indent=1, sort_keys=True) + "\n"
+            )

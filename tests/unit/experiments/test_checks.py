@@ -113,6 +113,14 @@ def test_plans_that_can_work_are_ok(experiment, changes):
         ("express", LARGE | {"parallel_limit": 128}, "/tmp", PROBLEM, "; use a smaller"),
         ("express", QUERY | {"object_count": 20_001}, "scan limit", PROBLEM, "scan_limit_mb=20001"),
         ("filesystem", {"storage": "s3files"}, "storage", PROBLEM, "with_s3files=true"),
+        # One MiB less is refused by infra/tests/refusals.tftest.hcl too.
+        (
+            "filesystem",
+            {"dataset": "large", "large_file_mb": 1, "small_files": 22200},
+            "data set and /tmp",
+            PROBLEM,
+            "ephemeral_storage_mb=1229",
+        ),
         (
             "filesystem",
             {"dataset": "large", "ephemeral_storage_mb": 512},
@@ -181,3 +189,29 @@ def test_infra_and_the_function_have_the_same_methods_and_sinks():
     assert download_usage.PROCESS_MB.keys() == download_checks.SINKS.keys()
     for method, sinks in METHODS.items():
         assert (set(download_checks.SINKS[method]), default_sink(method)) == (set(sinks), sinks[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "No such file"),
+        ("{", "must be the path of a JSON policy"),
+        (
+            '{"Statement": [{"Effect": "Allow", "Resource": "*"}]}',
+            "must be the path of a JSON policy",
+        ),
+        (
+            '{"Statement": {"Effect": "Allow", "Action": "*", "Resource": "*"}}',
+            "allows all actions",
+        ),
+        ('{"Statement": {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}}', ""),
+    ],
+)
+def test_a_policy_that_terraform_would_refuse_is_refused_before_anything_is_applied(
+    tmp_path, text, words
+):
+    path = tmp_path / "policy.json"
+    if text is not None:
+        path.write_text(text)
+    lines = wrong("function", {"policy_file": str(path)})
+    assert [words in sentence for *_, sentence in lines] == [True] * bool(words)
