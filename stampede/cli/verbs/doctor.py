@@ -30,7 +30,6 @@ from stampede.tables import print_rows
 
 if TYPE_CHECKING:
     from stampede.planning.cost import Estimate
-    from stampede.planning.predicting import Given
 
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
 
@@ -61,13 +60,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 
-def estimate(plan: Plan, given: Given | None = None) -> Estimate:
-    """Cost and duration of `plan` on its target."""
+def estimate(plan: Plan, message_bytes: Sequence[tuple[int, float]] = ()) -> Estimate:
+    """Cost and duration of `plan` on its target, with messages of these sizes."""
     from stampede.planning import cost
-    from stampede.planning.predicting import NOTHING
     from stampede.stacks import target as targets
 
-    return cost.estimate(plan, targets.place(plan.target)["target"], given or NOTHING)
+    kind = targets.place(plan.target)["target"]
+    return cost.estimate(plan, kind=kind, message_bytes=message_bytes)
 
 
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:

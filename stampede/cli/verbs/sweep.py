@@ -18,11 +18,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, of_run
+from experiments.parameters import known_parameters
 from loader.payloads import Payloads
 from stampede.cell import FORMAT
 from stampede.cli.arguments import (
@@ -76,7 +77,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the sweep and print the table and `results: <folder>` on stdout; status 1 if a message
     is unaccounted for."""
     from stampede.planning.cost import check_budget
-    from stampede.planning.predicting import Given
     from stampede.runs.account import check
 
     folder = None
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
     if payloads and (sentence := payloads.sentence()):
         say(sentence)
     sent = Payloads.of_run(folder) if folder and experiment.takes_payload else payloads
-    estimate = doctor.estimate(plan, Given(message_bytes=sent.message_bytes()) if sent else None)
+    estimate = doctor.estimate(plan, sent.message_bytes() if sent else ())
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
         _print_dry_run(plan, estimate, arguments.format)
@@ -150,15 +150,15 @@ def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     # The plan, its duration and its cost are the same before the functions are built.
     findings = checks.run(plan, [checks.PLAN], estimate)
     doctor.refuse([finding for finding in findings if finding.way_out != BUILD], plan)
-    _print_cells(plan, form)
+    _print_cells(plan, _predictions(plan, estimate), form)
     for line in estimate.sentences():
         print(plain(line), file=sys.stdout if form == "table" else sys.stderr)
 
 
-def _print_cells(plan: Plan, form: str) -> None:
+def _print_cells(plan: Plan, predictions: Mapping[str, Prediction], form: str) -> None:
     """Print the cells with their predictions. A table shows repeats once, and what all cells have
     in common above it."""
-    predicted, is_table = _predicted(plan), form == "table"
+    is_table = form == "table"
     cells = [cell for cell in sorted(plan.cells) if not is_table or cell.repeat in (None, 1)]
     rows = []
     for cell in cells:
@@ -167,7 +167,7 @@ def _print_cells(plan: Plan, form: str) -> None:
             value = cell.setting(name)
             row[name] = value if type(value) in (int, float) else hcl.text_of(value)
         row |= {name: getattr(cell, name) for name in SENT}
-        prediction = predicted[cell.name].as_dict() if predicted else {}
+        prediction = predictions[cell.name].as_dict() if predictions else {}
         rows.append(row | {name: prediction.get(name) for name in PREDICTED})
     if not is_table:
         print_rows(rows, form)
@@ -175,7 +175,7 @@ def _print_cells(plan: Plan, form: str) -> None:
     same = ", ".join(f"{name}={hcl.text_of(cells[0].setting(name))}" for name in plan.fixed)
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     print(plain(f"{counted(len(cells), 'cell')}{times}; in all of them: {same}\n"))
-    print_rows(rows, form, (*plan.swept, *SENT, *(PREDICTED if predicted else ())))
+    print_rows(rows, form, (*plan.swept, *SENT, *(PREDICTED if predictions else ())))
     print()
 
 
@@ -189,7 +189,6 @@ def _measure(
     """Run the unfinished cells; returns the run's folder and the accounts of its cells."""
     from stampede.planning import checks
     from stampede.planning.checks import machine
-    from stampede.planning.predicting import parameters_of
     from stampede.runs.account import stored_accounts
     from stampede.stacks.stack_lock import holding
     from stampede.sweep.sweep import SweepRun
@@ -208,8 +207,8 @@ def _measure(
             plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over
         )
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
-        if predicted := _predicted(plan, ranged=True):
-            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
+        if predictions := _predictions(plan, estimate, ranged=True):
+            sweep.predicted(predictions, known_parameters(plan.experiment))
         try:
             with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
                 return folder, sweep.run()
@@ -236,13 +235,12 @@ def _report_command(folder: RunFolder) -> str:
     return f"stampede report {shlex.quote(str(folder.path))}"
 
 
-def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
+def _predictions(plan: Plan, estimate: Estimate, ranged: bool = False) -> dict[str, Prediction]:
     """The model's prediction for each cell. Says on stderr what is worst, or why there is none."""
     from stampede.planning.checks import floods
-    from stampede.planning.predicting import predicted
 
-    predictions, why_not = predicted(plan, ranged)
-    if why_not:
-        say(f"not predicted: {why_not}", style="yellow")
+    if estimate.target != "local" and estimate.unforeseen:
+        say(f"not predicted: {estimate.unforeseen[0].why_not}", style="yellow")
+    predictions = estimate.predictions(ranged)
     doctor.refuse(floods(plan, predictions), plan)
     return predictions

@@ -20,7 +20,6 @@ from stampede.planning import rules
 from stampede.planning.checks import account, machine
 from stampede.planning.cost import Estimate, check_budget, estimate
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import predicted
 from stampede.runs.folder import RESULTS_DIR
 from stampede.stacks.stack_lock import WAIT, holder
 
@@ -43,7 +42,7 @@ def run(
     cells, experiment = estimated.cells, EXPERIMENTS[plan.experiment]
     checks: dict[str, Callable[[], Iterable[Finding]]] = {
         PLAN: lambda: rules.check(cells, experiment, plan.target, estimated.total_s),
-        FLOODS: lambda: floods(plan, predicted(plan)[0]),
+        FLOODS: lambda: floods(plan, estimated.predictions()),
         TOOLS: lambda: [*machine.tools(), free_stack(plan.target)],
         ROOM: lambda: machine.room(cells, plan.target, results_dir),
         ACCOUNT: lambda: [

@@ -78,7 +78,7 @@ def bill_items(
     message_bytes: Sequence[tuple[int, float]] = (),
 ) -> list[Item]:
     """The lines of the bill of `cells`, as foreseen on AWS, and of `around_s` seconds around them;
-    `message_bytes` as in `Given`."""
+    `message_bytes` as in `estimate`."""
     hours = (sum(durations.cell_s(demand, "aws") for demand in cells) + around_s) / 3600
     pollers_s = _pollers_s(cells, around_s)
     lines = _lambda_lines(

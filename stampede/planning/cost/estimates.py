@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stampede.cell import Cell
 from stampede.errors import UsageError
+from stampede.model.prediction import Prediction
 from stampede.phrases import counted, minutes
 from stampede.planning.cost import durations
 from stampede.planning.cost.bill import Item, bill_items
 from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import NOTHING, Given, foreseen, on_this_machine
+from stampede.planning.predicting import foresee
 
 
 @dataclass(frozen=True)
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or "endpoint", which isn't
-    AWS. `cells` are in the order in which they run, `cells_s` their seconds by name, on the plan's
-    own target; `prices` are those of the region. `unforeseen` are the cells whose operations aren't
-    predicted on AWS: those in Lambda cost an upper bound."""
+    AWS. `cells` are in the order in which they run, as foreseen on AWS, `cells_s` their seconds by
+    name, on the plan's own target; `prices` are those of the region."""
 
     target: str
     prices: Prices
     items: tuple[Item, ...]
     cells: tuple[Demand, ...]
-    unforeseen: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     around_s: float
+
+    @property
+    def unforeseen(self) -> list[Demand]:
+        """The cells whose operations aren't predicted on AWS: those in Lambda cost an upper
+        bound."""
+        return [cell for cell in self.cells if cell.question is None]
 
     @property
     def total_usd(self) -> float:
@@ -51,6 +56,15 @@ class Estimate:
     def cell_seconds(self, cell: Cell) -> float:
         """Seconds of one cell of the plan."""
         return self.cells_s[cell.name]
+
+    def predictions(self, ranged: bool = False) -> dict[str, Prediction]:
+        """The model's predictions by the name of the cell, with ranges if `ranged`; none for this
+        machine, or if a cell is unforeseen."""
+        if self.target == "local" or self.unforeseen:
+            return {}
+        asked = {demand.cell.alike: demand.question for demand in self.cells}
+        answers = {alike: question.predict(ranged) for alike, question in asked.items()}
+        return {demand.name: answers[demand.cell.alike] for demand in self.cells}
 
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and the limits of the estimate."""
@@ -107,25 +121,27 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Estimate:
-    """Estimate a plan; `kind` is its target, by default the plan's own. `given` is what is known
-    besides the plan.
+def estimate(
+    plan: Plan,
+    cells: Sequence[Demand] | None = None,
+    kind: str = "",
+    message_bytes: Sequence[tuple[int, float]] = (),
+) -> Estimate:
+    """Estimate a plan, whose `cells` may be foreseen already; `kind` is its target, by default the
+    plan's own. `message_bytes` are the sizes in bytes of messages with their attributes, each with
+    its share of the messages (none: small).
 
     A "local" plan gets its cost on AWS and its duration here; an "endpoint" gets cost and duration
-    of AWS. Raises UsageError for values that aren't numbers.
+    of AWS.
     """
     prices = read_prices(str(plan.cells[0].values["region"]))
-    cells = foreseen(plan, given)
-    here = cells if plan.target == "aws" else on_this_machine(plan)
+    cells = foresee(plan) if cells is None else cells
     return Estimate(
         target=kind or plan.target,
         prices=prices,
-        items=tuple(
-            bill_items(cells, durations.around_s(cells, "aws"), prices, given.message_bytes)
-        ),
-        cells=tuple(here),
-        unforeseen=tuple(cell for cell in cells if not cell.is_foreseen),
-        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
+        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices, message_bytes)),
+        cells=tuple(cells),
+        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
         around_s=durations.around_s(cells, plan.target),
     )
 

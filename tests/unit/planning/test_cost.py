@@ -9,7 +9,6 @@ from stampede.errors import UsageError
 from stampede.planning import cost
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.prices import read_prices
-from stampede.planning.predicting import NOTHING, Given
 from tests.unit.planning.foreseen_floods import each_takes
 from tests.unit.plans import plan
 
@@ -23,8 +22,8 @@ def floods(monkeypatch):
     each_takes(monkeypatch, ONE_S)
 
 
-def estimate(settings="", experiment="download", given=NOTHING, **options):
-    return cost.estimate(plan(settings, experiment, **options), given=given)
+def estimate(settings="", experiment="download", message_bytes=(), **options):
+    return cost.estimate(plan(settings, experiment, **options), message_bytes=message_bytes)
 
 
 def usd(estimated):
@@ -70,8 +69,8 @@ def test_the_published_matrix_costs_and_takes_the_sums_by_hand():
 )
 def test_sqs_bills_each_64_kb_sent_and_received(sizes, requests):
     text = json.dumps([{"payload": "x" * size, "weight": 1} for size in sizes])
-    given = Given(message_bytes=Payloads.of_text(text).message_bytes() if sizes else ())
-    estimated = estimate(SMALL, "function", given, each=10)
+    message_bytes = Payloads.of_text(text).message_bytes() if sizes else ()
+    estimated = estimate(SMALL, "function", message_bytes, each=10)
     assert quantity(estimated)["send, receive, delete"] == requests
 
 

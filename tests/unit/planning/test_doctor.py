@@ -12,6 +12,7 @@ from stampede.emulator import providers
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
 from stampede.planning.checks import account, machine
+from stampede.planning.cost import Estimate
 from stampede.planning.demand import demands
 from stampede.stacks import endpoints
 from tests.fakes.account import DIRECTORY_BUCKETS, FakeAccount
@@ -295,7 +296,7 @@ def doctor(monkeypatch, capsys):
 def test_the_doctor_sums_up_passed_checks_in_one_line_and_exits_with_1_at_a_problem(
     asked, doctor, monkeypatch
 ):
-    monkeypatch.setattr(checks, "predicted", lambda plan: ({}, ""))
+    monkeypatch.setattr(Estimate, "predictions", lambda estimated: {})
     asked()
     with FakeAccount() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
@@ -310,7 +311,7 @@ def test_the_doctor_sums_up_passed_checks_in_one_line_and_exits_with_1_at_a_prob
 
 def test_cells_that_lose_messages_or_never_reach_n_are_a_warning():
     two = plan("concurrency_value=1,2 memory_size=2048")
-    predictions, _ = checks.predicted(two)
+    predictions = checks.estimate(two).predictions()
     assert statuses(checks.run(two, [checks.FLOODS])) == {"floods": OK} and len(predictions) == 2
     for changes, words in (
         ({"dead_lettered": 12}, "12 of 10"),
