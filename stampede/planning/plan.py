@@ -14,11 +14,10 @@ from stampede import phrases
 from stampede.cell import Cell, batch_size_of, settings_text
 from stampede.errors import UsageError
 from stampede.planning.settings import (
-    absolute_path,
     cell_name,
-    parse_setting,
-    path_variables,
+    read_settings,
     refuse_broken_rules,
+    with_whole_paths,
 )
 from stampede.runs.stored_json import typed
 from stampede.stacks import hcl
@@ -165,7 +164,7 @@ def make_plan(
     Raises UsageError for an unknown variable, a value that is given twice or that its rule refuses,
     or more than MAX_CELLS cells.
     """
-    chosen = dict(parse_setting(setting, experiment) for setting in settings)
+    chosen = read_settings("--set", settings, experiment)
     products, fixed = _with_settings(experiment.matrices[target], chosen)
     combinations = _combinations(products)
     _refuse_unused(chosen, combinations, fixed)
@@ -277,13 +276,8 @@ def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All values of a cell with `own`. Raises UsageError for a value that its rule refuses."""
-    values = {**own, **rest(experiment, target, own)}
-    paths = {
-        name: str(absolute_path(values[name]))
-        for name in path_variables()
-        if values.get(name) is not None
-    }
-    return _checked(experiment, {**defaults, **values, **paths, "experiment": experiment.name})
+    values = with_whole_paths({**own, **rest(experiment, target, own)})
+    return _checked(experiment, {**defaults, **values, "experiment": experiment.name})
 
 
 def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,13 +24,7 @@ from typing import Any
 from experiments import EXPERIMENTS
 from stampede.cli.arguments import add_flag, add_own
 from stampede.errors import FixableError, UsageError, refuse_problems
-from stampede.planning.settings import (
-    absolute_path,
-    parse_setting,
-    path_variables,
-    refuse_broken_rules,
-    refuse_twice,
-)
+from stampede.planning.settings import read_single, refuse_broken_rules, with_whole_paths
 from stampede.progress import say
 from stampede.stacks.infra_variables import infra_defaults
 
@@ -60,23 +54,17 @@ def run(arguments: argparse.Namespace) -> int:
 def local_variables(settings: Sequence[str]) -> dict[str, Any]:
     """The variables to apply: the experiment's fixed values for a small machine, replaced by those
     of --set. Raises UsageError for what infra/ would refuse only once the embedded AWS runs."""
-    refuse_twice("--set", settings, "give it once")
-    texts = {text.partition("=")[0]: text for text in settings}
-    name = texts.pop("experiment", "").partition("=")[2] or infra_defaults(os.environ)["experiment"]
+    others = [text for text in settings if not text.startswith("experiment=")]
+    experiments = [text.partition("=")[2] for text in settings if text not in others]
+    name = ",".join(experiments) or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
-        there_are = f"use {', '.join(EXPERIMENTS)}"
-        raise UsageError(f"--set experiment: there is no experiment {name!r}", there_are)
+        there_are = f"must be one of {', '.join(EXPERIMENTS)}"
+        raise UsageError(f"--set experiment: {there_are}, got {name!r}")
     experiment = EXPERIMENTS[name]
-    fixed = experiment.matrices["local"].fixed
-    values = {name: fixed[name] for name in fixed if name not in experiment.order_axes}
-    for variable, text in texts.items():
-        _, choices = parse_setting(text, experiment)
-        if len(choices) > 1:
-            raise UsageError(
-                f"--set {variable}: a stack has one value, got {len(choices)}; give one"
-            )
-        is_path = variable in path_variables()
-        values[variable] = str(absolute_path(choices[0])) if is_path else choices[0]
+    values = with_whole_paths(read_single("--set", others, experiment))
+    for variable, value in experiment.matrices["local"].fixed.items():
+        if variable not in experiment.order_axes:
+            values.setdefault(variable, value)
     refuse_broken_rules(values)
     return {"experiment": name} | values
 

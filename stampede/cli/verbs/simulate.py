@@ -37,7 +37,7 @@ from stampede.cli.arguments import (
     checked,
     crash_percent,
     find_run,
-    own_object_url,
+    own_objects,
     path,
     plan_of,
     positive_int,
@@ -47,7 +47,7 @@ from stampede.errors import UsageError, refuse_problems
 from stampede.finding import BUILD
 from stampede.phrases import counted, dollars, duration, listed, minutes, quantity, significant
 from stampede.planning.plan import Plan
-from stampede.planning.settings import path_variables
+from stampede.planning.settings import PATHS
 from stampede.progress import doing, say
 from stampede.tables import Field, Table
 from stampede.variable_rules import RULES
@@ -165,7 +165,7 @@ def _refuse_options_of_others(arguments: argparse.Namespace, experiment: Experim
             raise UsageError(
                 f"{option}: is for a function of your own, not for {experiment.name}; leave it out"
             )
-    if own_object_url(arguments.set) and experiment.own_object:
+    if experiment.own_object and own_objects(arguments.set or ()):
         raise UsageError(
             "--set object: simulate asks no account for the object's size",
             f"use --set {experiment.own_object.size}=... with its MiB",
@@ -220,7 +220,7 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     of_user = {setting.partition("=")[0] for setting in settings}
     if cells := cells_of(stored, experiment).values():
         cell = min(cells, key=lambda cell: cell.batch_size)
-        for name in (*path_variables(), *OF_BATCHES):
+        for name in (*PATHS, *OF_BATCHES):
             if name not in of_user and (value := cell.values.get(name)):
                 settings.append(f"{name}={value}")
     is_aws = stored.get("target") == "aws"

@@ -102,7 +102,7 @@ def test_terraform_gets_no_values_that_null_stands_for_or_that_hosts_do_not_read
         ("download", "concurrency_value=ten", "--set concurrency_value: must be"),
         ("download", "object_size_mb=1,000", "got '000'"),
         ("download", "visibility_timeout_s=359", "6 x timeout_s = 360, got 359"),
-        ("download", "object_count=3", "download doesn't use it"),
+        ("download", "object_count=3", "download has no such setting"),
         (
             "download",
             "concurrency_value=" + ",".join(map(str, range(1, 502))),
