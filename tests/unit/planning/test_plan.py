@@ -219,7 +219,6 @@ ALL = FIRST | SECOND | THIRD
             "dataset=small,listing",
             {combination for combination in ALL if combination[0] != "large"},
         ),
-        ("dataset=new", {("new", 1, memory, 10) for memory in (512, 1024)}),
         ("memory_size=256", {(*combination[:2], 256, combination[3]) for combination in ALL}),
         (
             "threads=7",
