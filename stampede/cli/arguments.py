@@ -103,7 +103,7 @@ SHARED: dict[str, dict[str, Any]] = {
     ),
     "--payload": _option(
         "JSON file with the message body for your own function, or with a list of objects with "
-        "payload and weight to draw from (default: {})",
+        "payload and weight to draw from",
         "FILE",
         path,
     ),
@@ -113,7 +113,7 @@ SHARED: dict[str, dict[str, Any]] = {
         "SECONDS",
         seconds,
     ),
-    "--budget-usd": _option("refuse a higher estimate (default: no limit)", "USD", dollars),
+    "--budget-usd": _option("refuse a higher estimate", "USD", dollars),
 }
 # The options of a plan. Their default is None, because --resume refuses all that are given.
 PLAN: dict[str, dict[str, Any]] = {
@@ -129,20 +129,18 @@ PLAN: dict[str, dict[str, Any]] = {
         positive_int,
     ),
     "--warm-up-per-concurrency": _option(
-        "messages per function that are sent first and not counted (default: 0)", "N", whole_number
+        "messages per function that are sent first and not counted", "N", whole_number
     ),
-    "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
+    "--repeats": _option("run every cell N times", "N", positive_int),
     "--rounds": _option(
         "interleave the cells that share a stack, each in N parts (default: a round per message "
         "at concurrency 1, else 5)",
         "N",
         positive_int,
     ),
-    "--seed": _option(
-        "seed of the order of cells and of the model (default: 1)", "N", whole_number
-    ),
+    "--seed": _option("seed of the order of cells and of the model", "N", whole_number),
     "--start-barrier-s": _option(
-        "start all operations at once, this long after the flood (default: no barrier)",
+        "start all operations at once, this long after the flood",
         "SECONDS",
         seconds,
     ),

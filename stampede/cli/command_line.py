@@ -119,7 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
             verb, help=f"{summary[0].lower()}{summary[1:]}", description=module.__doc__
         )
         module.add_arguments(own)
-        verbose = "print details such as Terraform's commands (default: only each cell's steps)"
+        verbose = "print details such as Terraform's commands"
         own.add_argument("-v", "--verbose", action="store_true", help=verbose)
     return parser
 

@@ -43,9 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_own(parser, "--size-mb", size, "MIB", positive_int)
     seed = "seed of the objects' content (default: %(default)s)"
     add_own(parser, "--seed", seed, "N", whole_number, default=1)
-    add_flag(parser, "--remove", "empty those buckets instead (default: upload)")
+    add_flag(parser, "--remove", "empty those buckets instead")
     add(parser, "--order")
-    dry_run = "print what would be uploaded or deleted, and stop (default: do it)"
+    dry_run = "print what would be uploaded or deleted, and stop"
     add_flag(parser, "--dry-run", dry_run)
 
 

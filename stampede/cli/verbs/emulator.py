@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=actions, metavar="|".join(actions), help="what to do with it"
     )
-    add_flag(parser, "--apply", "with start: apply the local copy of infra/ (default: start only)")
-    settings = "with --apply: set a Terraform variable; may be repeated (default: local values)"
+    add_flag(parser, "--apply", "with start: apply the local copy of infra/")
+    settings = "with --apply: set a Terraform variable; may be repeated"
     add_own(parser, "--set", settings, "VARIABLE=VALUE", action="append", default=[])
 
 

@@ -50,10 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     count = "how many messages to send (default: the experiment's number x N x batch_size)"
     add_own(parser, "--messages", count, "N", positive_int)
-    run = "add to this run, or give a new run this id (default: a new run)"
+    run = "add to this run, or give a new run this id"
     add(parser, "--run", metavar="RUN_ID", help=run)
     add_own(parser, "--cell", "name of the cell (default: the stack's settings)", "NAME", cell)
-    add_flag(parser, "--dry-run", "print one message and the count; send nothing (default: send)")
+    add_flag(parser, "--dry-run", "print one message and the count; send nothing")
     add(parser, "--order", "--payload", "--results-dir", "--format")
 
 

@@ -42,11 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     region = "AWS region; missing prices are shown for us-east-1 (default: %(default)s)"
     add_own(parser, "--region", region, "NAME", default="us-east-1")
     update = (
-        "ask AWS (pricing:GetProducts), show the differences and store them; untried on an account "
-        "(default: no request)"
+        "ask AWS (pricing:GetProducts), show the differences and store them; untried on an account"
     )
     add_flag(parser, "--update", update)
-    add_flag(parser, "--dry-run", "with --update: only show the differences (default: store)")
+    add_flag(parser, "--dry-run", "with --update: only show the differences")
     add(parser, "--format")
 
 

@@ -51,13 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="NAME|FILE", help=name)
     lines = parser.add_mutually_exclusive_group()
     add(lines, "--run")
-    logs = (
-        "a .jsonl, .jsonl.gz or .parquet file of lines; may be repeated (default: those of --run)"
-    )
+    logs = "a .jsonl, .jsonl.gz or .parquet file of lines; may be repeated"
     add_own(lines, "--logs", logs, "FILE", path, action="append")
-    where = "only lines with this value; may be repeated (default: all lines)"
+    where = "only lines with this value; may be repeated"
     add_own(parser, "--where", where, "KEY=VALUE", condition, action="append", default=[])
-    export = "also write the lines as Parquet, for faster queries (default: no export)"
+    export = "also write the lines as Parquet, for faster queries"
     add_own(parser, "--export", export, "FILE.parquet", writable_file(".parquet"))
     add(parser, "--results-dir", "--format")
 

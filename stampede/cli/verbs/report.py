@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_own(parser, "--output", output, "FILE.html", writable_file(".html"))
     slower = (
         "status 3 where a cell of the last run, of three or more, is over 10 %% slower than in the "
-        "first (default: never)"
+        "first"
     )
     parser.add_argument("--fail-on", choices=("slower",), help=slower)
     add(parser, "--results-dir")

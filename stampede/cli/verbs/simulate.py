@@ -110,19 +110,19 @@ per_second = checked(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, targets=["aws"])  # the model doesn't describe this machine
-    parameters = "JSON list of parameters, as in docs/simulate.md (default: the model's)"
+    parameters = "JSON list of parameters, as in docs/simulate.md"
     add_own(parser, "--parameters", parameters, "FILE", path)
-    measured = "a run of `function` that measured invocations (default: the example's)"
+    measured = "a run of `function` that measured invocations"
     add(parser, "--run", help=measured)
-    account = "the account's concurrency limit (default: enough for every cell)"
+    account = "the account's concurrency limit"
     add_own(parser, "--account-concurrency", account, "N", positive_int)
     quota = "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)"
     add_flag(parser, "--bandwidth-quota", quota)
     crashes = "share of the invocations that crash, 0 to 50 (default: %(default)s)"
     add_own(parser, "--crash-percent", crashes, "PERCENT", crash_percent, default=0)
-    picture = "draw the functions at once over time, as .svg or .png (default: no picture)"
+    picture = "draw the functions at once over time, as .svg or .png"
     add_own(parser, "--picture", picture, "FILE", writable_file(".svg", ".png"))
-    load = "the load of your own function: says which N carries it (default: no load)"
+    load = "the load of your own function: says which N carries it"
     add_own(parser, "--messages-per-s", load, "RATE", per_second)
     add(parser, "--results-dir", "--format")
 

@@ -64,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, without="with --resume, the run's")
     add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
-    resume = "resume this run with its stored plan (default: a new run)"
+    resume = "resume this run with its stored plan"
     add_own(parser, "--resume", resume, "RUN")
-    add_flag(parser, "--keep", "don't destroy the stack at the end (default: destroy it)")
-    take_over = "use and destroy a stack of another run or by hand (default: refuse)"
+    add_flag(parser, "--keep", "don't destroy the stack at the end")
+    take_over = "use and destroy a stack of another run or by hand"
     add_flag(parser, "--take-over", take_over)
-    dry_run = "print plan, duration and cost; change nothing (default: run it)"
+    dry_run = "print plan, duration and cost; change nothing"
     add_flag(parser, "--dry-run", dry_run)
 
 

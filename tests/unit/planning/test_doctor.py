@@ -219,7 +219,7 @@ FULL = {"unreserved": 500, "functions": {"stampede-download": 500, "elsewhere": 
             "i-0abc (billed)",
         ),
         ({"refuse": ["sts"]}, "credentials", PROBLEM, "InvalidClientTokenId"),
-        ({"bodies": {"sts": "<html></html>"}}, "credentials", PROBLEM, "isn't from STS"),
+        ({"bodies": {"sts": "<html></html>"}}, "credentials", PROBLEM, "no usable answer from STS"),
         # A service that an endpoint lacks is a problem; a forbidden question is none.
         (NOT_AWS | {"lacks": ["athena"]}, "Athena", PROBLEM, "implement ListWorkGroups"),
         (NOT_AWS | {"refuse": ["athena"]}, "Athena", WARNING, "unknown: ListWorkGroups"),
