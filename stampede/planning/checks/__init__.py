@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from experiments import EXPERIMENTS
+from stampede.cell import Cell
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING, Finding
@@ -60,23 +61,24 @@ def run(
 def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
     """According to the model N run at once in every cell, and no message is lost. No finding
     without `predictions`."""
-    wrong: dict[str, str] = {}
-    for cell in sorted(plan.cells):
-        prediction = predictions.get(cell.name)
-        if prediction and prediction.dead_lettered:
-            dead, sent = cell.batch_size * prediction.dead_lettered, cell.messages
-            wrong[cell.alike] = (
-                f"{cell.alike}: {dead:,} of {counted(sent, 'message')} would end as dead letters"
-            )
-        elif prediction and prediction.time_to_n_s is None:
-            wrong[cell.alike] = (
-                f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"
-            )
-    if not wrong:
+    predicted = [cell for cell in sorted(plan.cells) if cell.name in predictions]
+    wrong = {cell.alike: _lost_or_few(cell, predictions[cell.name]) for cell in predicted}
+    found = [f"{alike}: {words}" for alike, words in wrong.items() if words]
+    if not found:
         return [Finding("floods", OK)] if predictions else []
-    more = f" ({len(wrong) - 1} more cells)" if len(wrong) > 1 else ""
+    more = f" ({len(found) - 1} more cells)" if len(found) > 1 else ""
     way_out = "`stampede simulate` shows why, docs/simulate.md what helps"
-    return [Finding("floods", WARNING, f"{next(iter(wrong.values()))}{more}", way_out)]
+    return [Finding("floods", WARNING, f"{found[0]}{more}", way_out)]
+
+
+def _lost_or_few(cell: Cell, prediction: Prediction) -> str:
+    """What is wrong with a flood: it loses messages, or N don't run at once."""
+    if prediction.dead_lettered:
+        dead = cell.batch_size * prediction.dead_lettered
+        return f"{dead:,} of {counted(cell.messages, 'message')} would end as dead letters"
+    if prediction.time_to_n_s is None:
+        return f"N is never reached, {prediction.most_at_once:,} at most run at once"
+    return ""
 
 
 def free_stack(option: str) -> Finding:
