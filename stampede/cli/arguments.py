@@ -218,8 +218,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     plan = make(_without_urls(experiment, settings))
     for cell in plan.cells:
         # For a region that AWS doesn't have, an estimate would use another region's prices.
-        if unknown := endpoints.unknown_region(str(cell.values["region"])):
-            raise UsageError(f"region: {unknown[0]}", unknown[1])
+        endpoints.refuse_unknown_region("region", str(cell.values["region"]))
         if "messages_per_concurrency" in options and experiment.messages(cell.values) is not None:
             raise UsageError(
                 f"--messages-per-concurrency: the {counted(cell.messages, 'message')} of "

@@ -341,8 +341,7 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
         cells += [replace(cell, rounds=1 if is_apart else rounds) for cell in stack]
     if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
         raise UsageError(
-            f"--rounds {asked}: no cells of this sweep can be interleaved: that takes two on one "
-            "stack, each with at least 2 x N messages that share no list of keys",
+            f"--rounds {asked}: no cells of this sweep share a stack and have 2 x N messages each",
             "leave it out, and use --repeats for more runs",
         )
     return replace(plan, cells=tuple(cells))

@@ -22,7 +22,7 @@ from experiments import EXPERIMENTS
 from stampede.cli.arguments import add, add_plan, plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
-from stampede.phrases import counted, quantity
+from stampede.phrases import counted
 from stampede.planning.plan import Plan
 from stampede.program import as_typed
 from stampede.progress import doing, say
@@ -81,18 +81,8 @@ def refuse(findings: Sequence[Finding], plan: Plan) -> None:
 def _print_estimate(estimated: Estimate) -> None:
     from stampede import terminal
 
-    rows = [
-        {
-            "service": item.service,
-            "what": item.what,
-            "quantity": quantity(item.quantity),
-            "unit": item.unit,
-            "USD per unit": "unknown" if item.usd is None else item.usd_per_unit,
-            "USD": "unknown" if item.usd is None else item.usd,
-        }
-        for item in estimated.items
-    ]
-    print_rows(rows, "table")
+    columns = ("service", "what", "quantity", "unit", "usd_per_unit", "usd")
+    print_rows([item.as_dict() for item in estimated.items], "table", columns)
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 

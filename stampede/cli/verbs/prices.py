@@ -1,7 +1,6 @@
 """Print the prices behind the estimates, or update them from AWS.
 
-An update keeps the earlier prices, so that an earlier estimate can be
-calculated again.
+An update keeps the earlier prices in the file.
 
 examples:
   stampede prices --region eu-central-1
@@ -53,11 +52,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the prices on stdout; with --update those that AWS has, and status 1 if AWS lacks one
     that was requested."""
     from stampede.planning.cost import prices
-    from stampede.stacks import endpoints
+    from stampede.stacks.endpoints import refuse_unknown_region
 
     region = arguments.region
-    if (unknown := endpoints.unknown_region(region)) is not None:
-        raise UsageError(f"--region: {unknown[0]}", unknown[1])
+    refuse_unknown_region("--region", region)
     stored = prices.read_prices(region, file=prices.FILE).by_name
     if arguments.update:
         return _update(region, stored, arguments.format, dry_run=arguments.dry_run)

@@ -160,11 +160,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refuse_options_of_others(arguments: argparse.Namespace, experiment: Experiment) -> None:
     """Raise UsageError for an option that only makes sense for another experiment or verb."""
-    for option, value in (("--run", arguments.run), ("--messages-per-s", arguments.messages_per_s)):
-        if value is not None and experiment.measured is None:
-            raise UsageError(
-                f"{option}: is for a function of your own, not for {experiment.name}; leave it out"
-            )
+    if arguments.run is not None and experiment.measured is None:
+        own = f"is for a function of your own, not for {experiment.name}"
+        raise UsageError(f"--run: {own}", "leave it out")
     if experiment.own_object and own_objects(arguments.set or ()):
         raise UsageError(
             "--set object: simulate asks no account for the object's size",
@@ -416,8 +414,5 @@ def _draw(experiment: Experiment, rows: Sequence[Row], path: Path) -> None:
     from stampede.report.pictures import predicted_ramp
 
     chart = predicted_ramp(experiment.worker[1], [(row["cell"], row) for row in rows])
-    if chart is None:
-        say("no picture: nothing would run", style="yellow")
-        return
     path.write_bytes(chart.png if path.suffix.lower() == ".png" else chart.svg.encode())
     say(f"picture: {path}")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stampede.emulator import opentofu, providers, stack
-from stampede.emulator.go_build import ProviderError, go_version, is_too_old
+from stampede.emulator.go_build import ProviderError, is_too_old
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
 
@@ -104,13 +104,8 @@ def _to_build(name: str, found: str) -> Finding:
     program = shutil.which("go")
     if program is not None and not is_too_old(program):
         return Finding(name, WARNING, found, "`make setup` builds it now")
-    go = f"{program} is {go_version(program) or 'no Go'}" if program else "there is no `go`"
-    return Finding(
-        name,
-        PROBLEM,
-        f"{found}, and {go}: Go >= 1.25 is needed for that",
-        "install Go or Terraform >= 1.9",
-    )
+    no_go = f"{found}, and there is no Go >= 1.25 for that"
+    return Finding(name, PROBLEM, no_go, "install Go or Terraform >= 1.9")
 
 
 def local_memory(cells: Sequence[Demand], available_mb: float) -> Finding:

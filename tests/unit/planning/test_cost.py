@@ -98,12 +98,7 @@ def test_an_item_without_a_price_in_its_region_is_named_and_priced_as_in_us_east
     assert "lambda_request" in elsewhere and "s3_get" not in elsewhere
 
 
-def test_the_price_of_a_day_is_the_last_known_price():
-    puts = {None: 0.00000113, "2025-06-01": 0.00000113, "2023-12": 0.0000025, "2023-10": None}
-    assert {day: read_prices(day=day)["express_put"].usd for day in puts} == puts
-    # What is above 512 KB in a request was what these were asked for until April 2025.
-    units = {"2025-03": "GB above 512 KB a request", "2025-04": "GB"}
-    assert {day: read_prices(day=day)["express_upload_gb"].unit for day in units} == units
+def test_every_price_has_a_source_and_a_known_one_its_month():
     for price in read_prices().by_name.values():
         assert price.source and bool(price.as_of) == (price.usd is not None)
 
