@@ -145,7 +145,7 @@ def _of_run(
     text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapping[str, Any]
 ) -> Answer:
     """CloudWatch's answer for a run on AWS, while it has the lines; else the answer from the stored
-    lines. Raises UsageError where there are none."""
+    lines."""
     from stampede.insights import with_filters
     from stampede.insights.backends import Local, Service, time_range_ms
     from stampede.insights.log_columns import LINES
@@ -159,39 +159,38 @@ def _of_run(
     def of_service(target: Target) -> Answer:
         return _asked(Service(target, *time_range_ms(folder)), narrowed, folder)
 
-    if stored.get("target") == "aws":
-        return _asked_on_aws(folder, of_service, of_stored_lines, logs)
-    answer = of_stored_lines()
-    if answer is None:
-        drain = f"`stampede drain --run {folder.as_argument}` writes it while the stack exists"
-        raise UsageError(f"--run: run {folder.name} has no {LINES}", f"{drain}, or restore a copy")
-    return answer
+    return _first_answer(folder, stored, of_service, of_stored_lines, logs)
 
 
-def _asked_on_aws(
+def _first_answer(
     folder: RunFolder,
-    ask: Callable[[Target], Answer],
+    stored: Mapping[str, Any],
+    of_service: Callable[[Target], Answer],
     of_stored: Callable[[], Answer | None],
     file: Path,
 ) -> Answer:
-    """The applied stack's answer, or, where the stack or its lines are gone, the answer from a
-    `file` of the run."""
+    """The applied stack's answer for a run on AWS; where the stack or its lines are gone, and for
+    other runs, the answer from a `file` of the run. Raises UsageError where there is none."""
     from stampede.insights.backends import LinesGoneError
     from stampede.stacks import target as targets
     from stampede.stacks.place import words
 
-    try:
-        if (now := targets.place("aws"))["target"] != "aws":
-            raise targets.NoStackError(
-                f"run {folder.name} was on AWS, but this shell is configured for {words(now)}"
-            )
-        return ask(targets.resolve("aws"))  # a local stack may be up too
-    except (LinesGoneError, targets.NoStackError) as error:
-        answer = of_stored()
-        if answer is None:
-            raise type(error)(f"{error}; and run {folder.name} has no stored log events") from None
-        say(f"{error}; using {file} instead", style="yellow")
-        return answer
+    gone = ""
+    if stored.get("target") == "aws":
+        try:
+            if (now := targets.place("aws"))["target"] == "aws":
+                return of_service(targets.resolve("aws"))  # a local stack may be up too
+            gone = f"run {folder.name} was on AWS, but this shell is configured for {words(now)}; "
+        except (LinesGoneError, targets.NoStackError) as error:
+            gone = f"{error}; "
+    answer = of_stored()
+    if answer is None:
+        drain = f"`stampede drain --run {folder.as_argument}` writes it while the stack exists"
+        lacking = f"--run: {gone}run {folder.name} has no {file.name}"
+        raise UsageError(lacking, f"{drain}, or restore a copy")
+    if gone:
+        say(f"{gone}using {file} instead", style="yellow")
+    return answer
 
 
 def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
@@ -247,4 +246,5 @@ def _of_access_log(
     if stored.get("target") != "aws":
         elsewhere = f"--run: {folder.name} ran on {words(stored)}; only S3 on AWS has access logs"
         raise UsageError(elsewhere, "use a run on AWS whose stack has server_side_proof = true")
-    return _asked_on_aws(folder, ask, of_stored_answer, folder.path / server_side.FILE)
+    file = folder.path / server_side.FILE
+    return _first_answer(folder, stored, ask, of_stored_answer, file)
