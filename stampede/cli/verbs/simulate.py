@@ -3,7 +3,8 @@
 Nothing is created: a model runs the flood of each cell from the first message
 to the last record. It says when N is reached, what one operation takes, how
 long all of them take, what that costs, which limit binds, and how much of the
-work is done at N. It needs no account and makes no request.
+work is done at N. It needs no account, and asks nobody but for the size of an
+object of your own.
 
 examples:
   stampede simulate download
@@ -37,7 +38,6 @@ from stampede.cli.arguments import (
     checked,
     crash_percent,
     find_run,
-    own_objects,
     path,
     plan_of,
     positive_int,
@@ -48,7 +48,7 @@ from stampede.finding import BUILD
 from stampede.phrases import counted, dollars, duration, listed, minutes, quantity, significant
 from stampede.planning.plan import Plan
 from stampede.planning.settings import PATHS
-from stampede.progress import doing, say
+from stampede.progress import bar, say
 from stampede.tables import Field, Table
 from stampede.variable_rules import RULES
 
@@ -92,8 +92,6 @@ MENDED = 0.9
 # A provisioned poller polls at most ten times a second. The model leaves that out, so it can't
 # predict what pollers do for shorter operations.
 LEAST_POLLED_S = 1.0
-# Longer times are shown in minutes.
-LONG_S = 600
 # More digits say nothing, and the last digits of a logarithm differ between machines.
 DIGITS = 6
 CAPTION = (
@@ -132,7 +130,6 @@ def run(arguments: argparse.Namespace) -> int:
     from stampede.planning.predicting import foresee
 
     experiment = EXPERIMENTS[arguments.experiment]
-    _refuse_options_of_others(arguments, experiment)
     parameters = _parameters(arguments, experiment)
     plan, account_concurrency = plan_of(arguments), arguments.account_concurrency
     _refuse(plan, account_concurrency)
@@ -146,28 +143,18 @@ def run(arguments: argparse.Namespace) -> int:
     cells = forecast(plan)
     if why_not := next((cell.why_not for cell in cells if cell.why_not), ""):
         raise UsageError(why_not)
-    with doing(f"simulating {counted(len(cells), 'cell')}"):
-        rows = _rows(plan, forecast, cells, arguments.messages_per_s)
-        answer = list(_answer(plan, forecast, cells, rows, arguments.messages_per_s))
+    with bar() as progress:
+        task = progress.add_task("cells", total=len(cells), note="")
+        predicted = _rows(plan, forecast, cells, arguments.messages_per_s)
+        rows = list(progress.track(predicted, task_id=task))
     if arguments.format == "table":
+        answer = _answer(plan, forecast, cells, rows, arguments.messages_per_s)
         print(*answer, sep="\n", end="\n\n")
     date = max(parameters.row(name).date for name in parameters)
     _print(experiment, rows, date, arguments.format)
     if arguments.picture:
         _draw(experiment, rows, arguments.picture)
     return 0
-
-
-def _refuse_options_of_others(arguments: argparse.Namespace, experiment: Experiment) -> None:
-    """Raise UsageError for an option that only makes sense for another experiment or verb."""
-    if arguments.run is not None and experiment.measured is None:
-        own = f"is for a function of your own, not for {experiment.name}"
-        raise UsageError(f"--run: {own}", "leave it out")
-    if experiment.own_object and own_objects(arguments.set or ()):
-        raise UsageError(
-            "--set object: simulate asks no account for the object's size",
-            f"use --set {experiment.own_object.size}=... with its MiB",
-        )
 
 
 def _refuse(plan: Plan, account_concurrency: int | None) -> None:
@@ -210,6 +197,9 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     """Replace parameters by those that the run of --run measured. Paths and batches that --set
     doesn't name are set as in that run. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
+    if experiment.measured is None:
+        own = f"is for a function of your own, not for {experiment.name}"
+        raise UsageError(f"--run: {own}", "leave it out")
     folder = find_run(arguments.results_dir, arguments.run)
     stored = folder.read_json("run.json", {})
     if (other := stored.get("experiment")) != experiment.name:
@@ -233,12 +223,11 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
 
 def _rows(
     plan: Plan, forecast: Forecast, cells: Sequence[Demand], messages_per_s: float | None
-) -> list[Row]:
+) -> Iterator[Row]:
     """One row for each cell and all its repeats, in the order of the report's table. A load of
     `messages_per_s` keeps the share `busy` of N running on average."""
     from stampede.planning import cost
 
-    rows = []
     in_order = sorted(cells, key=lambda demand: demand.cell)
     for _, group in groupby(in_order, key=lambda demand: demand.cell.place()):
         repeats = list(group)
@@ -257,8 +246,7 @@ def _rows(
             row["average"] = messages_per_s / cell.batch_size * each_s
             most = cell.values["maximum_concurrency"] or cell.n
             row["busy"] = row["average"] / min(cell.n, most)
-        rows.append(row)
-    return rows
+        yield row
 
 
 def _answer(
@@ -313,8 +301,7 @@ def _course(operation: str, row: Row) -> list[str]:
     each = f"no {operation} succeeds"
     if row["avg_s"] is not None:
         p99 = "" if row["p99_s"] is None else f" (p99 {significant(row['p99_s'])})"
-        article = "an" if operation[0] in "aeiou" else "a"
-        each = f"{article} {operation} {significant(row['avg_s'])} s{p99}"
+        each = f"one {operation} {significant(row['avg_s'])} s{p99}"
     messages = row["count"] // row["repeats"]
     done = messages - row["dead_lettered"]
     count = f"{done:,}" if done == messages else f"{done:,} of {messages:,}"
@@ -322,8 +309,8 @@ def _course(operation: str, row: Row) -> list[str]:
 
 
 def _brief(value_s: float) -> str:
-    """A time span in whole seconds, or a long one in minutes: `99 s`, `31 min 4 s`."""
-    return duration(value_s) if value_s >= LONG_S else f"{max(1, round(value_s))} s"
+    """A time span of a second at least."""
+    return duration(max(1.0, value_s))
 
 
 def _mended(plan: Plan, forecast: Forecast, row: Row, limit: str) -> str:

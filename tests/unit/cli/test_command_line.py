@@ -179,7 +179,6 @@ WRONG = {
     "sweep download --set object=s3://My/k": "s3_bucket_name",
     f"sweep download {OBJECT} --set object_size_mb=3": "more than once",
     f"sweep copy {OBJECT}": "copy",
-    f"simulate download {OBJECT}": "--set object_size_mb=",
 }
 
 
