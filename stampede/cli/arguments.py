@@ -221,8 +221,8 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         endpoints.refuse_unknown_region("region", str(cell.values["region"]))
         if "messages_per_concurrency" in options and experiment.messages(cell.values) is not None:
             raise UsageError(
-                f"--messages-per-concurrency: the {counted(cell.messages, 'message')} of "
-                f"{cell.name} share one list of keys",
+                f"--messages-per-concurrency: {cell.name} takes "
+                f"{counted(cell.messages, 'message')}, which share one list of keys",
                 "leave it out, and use --repeats for more runs",
             )
     if own_objects(settings):  # with the object's size in S3 instead of the matrix's

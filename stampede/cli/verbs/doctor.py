@@ -92,15 +92,11 @@ def print_checks(findings: Sequence[Finding]) -> None:
 
     from stampede import terminal
 
-    passed = {
-        f"{finding.check} ({finding.found})".removesuffix(" ()")
-        for finding in findings
-        if finding.status == OK
-    }
-    lines = {OK: [", ".join(sorted(passed))] if passed else [], WARNING: [], PROBLEM: []}
+    lines: dict[str, list[str]] = {OK: [], WARNING: [], PROBLEM: []}
     for finding in findings:
-        if finding.status != OK:
-            lines[finding.status].append(f"{finding.check}: {finding.sentence}")
+        found = f" ({finding.found})" if finding.status == OK else f": {finding.sentence}"
+        lines[finding.status].append(f"{finding.check}{found}".removesuffix(" ()"))
+    lines[OK] = [", ".join(sorted({*lines[OK]}))] if lines[OK] else []
     for status, (mark, style) in MARKS.items():
         for line in lines[status]:
             terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))

@@ -109,16 +109,12 @@ def _why_gone(target: Target, folder: RunFolder) -> str:
     """Why the applied stack isn't that of a run; empty if it is. Raises UsageError for a run of
     another place."""
     from loader.later_stack import is_later
-    from stampede.stacks.place import is_of, refuse_another, stack_words
+    from stampede.stacks.place import other_stack, refuse_another
 
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.name, stored, target.place)
-    applied, other = stack_words(target.outputs, stored)
-    if not is_of(target.outputs, stored):
-        return f"it is of {other}, but the applied stack is {applied}"
-    return (
-        "the applied stack was created after its last message" if is_later(target, folder) else ""
-    )
+    later = "the applied stack was created after its last message"
+    return other_stack(target.outputs, stored) or (later if is_later(target, folder) else "")
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:

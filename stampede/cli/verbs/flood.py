@@ -114,19 +114,16 @@ def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     """Raise UsageError where the run belongs to another stack: drain couldn't account for both."""
-    from stampede.stacks.place import is_of, refuse_another, stack_words
+    from stampede.stacks.place import other_stack, refuse_another
 
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
-    form, wrong = stored.get("format", FORMAT), ""
-    if form != FORMAT or not is_flood_by_hand(stored):
-        wrong = f"is a sweep, which has its own cells, or of another version (format {form})"
-    elif not is_of(target.outputs, stored):
-        applied, other = stack_words(target.outputs, stored)
-        wrong = f"is a run of {other}, but the applied stack is {applied}"
+    wrong = other_stack(target.outputs, stored)
+    if (form := stored.get("format", FORMAT)) != FORMAT or not is_flood_by_hand(stored):
+        wrong = f"it is a sweep, which has its own cells, or of another version (format {form})"
     if wrong:
-        raise UsageError(f"--run: {folder.name} {wrong}", "leave --run out")
+        raise UsageError(f"--run {folder.name}: {wrong}", "leave --run out")
 
 
 def _refuse_beside_others(target: Target) -> None:
@@ -208,8 +205,7 @@ def _print_dry_run(
         terminal.hand_over(load.execution.sql)
         return
     if load.preparation is not None:
-        [first] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
-        say(f"would first send one message that prepares the destination, and wait: {first.body}")
+        say(f"would first send a message that prepares the destination: {load.preparation}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
     if target.experiment.takes_payload:
         terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0])

@@ -20,6 +20,8 @@ from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 # SQS bills a request for each 64 KB that is sent or received (SQS pricing, "Size of Payloads").
 CHUNK_BYTES = 64 * 2**10
 FREE_TMP_MB = 512
+# The services that every cell uses, after those of the experiment.
+LAST = ("SQS", "CloudWatch")
 # START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each
 # event.
 LOG_BYTES_PER_MESSAGE = 1024
@@ -81,9 +83,9 @@ def bill_items(
     uses = [
         [
             *(_of_lambda(demand) if demand.usage.in_lambda else ()),
-            *(_of_pollers(demand.pollers[1], cell_s, around_s) if demand.pollers else ()),
             *demand.usage.uses,
             *_of_queue(demand, message_bytes),
+            *(_of_pollers(demand.pollers[1], cell_s, around_s) if demand.pollers else ()),
             *_of_logs(demand, hours),
         ]
         for demand, cell_s in zip(cells, cells_s, strict=True)
@@ -194,5 +196,5 @@ def _quantities(
             most[use.line, use.of] = max(most.get((use.line, use.of), 0.0), once)
     for (line, _), once in most.items():
         lines[line] += once
-    services = list(dict.fromkeys(service for service, _, _ in lines))
+    services = sorted(dict.fromkeys(service for service, _, _ in lines), key=LAST.count)
     return {line: lines[line] for line in sorted(lines, key=lambda line: services.index(line[0]))}
