@@ -93,9 +93,6 @@ def _start(variables: dict[str, Any] | None) -> int:
     print(emulator.endpoint_url)
     exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
     say(f"to use it in this shell with boto3 and the aws CLI: . {exports}")
-    deploy = "`stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)"
-    measure = "`stampede dataset`, `stampede flood`, `stampede drain`"
-    say(f"next: {measure if stack.applied_resources() else deploy}")
     return 0
 
 

@@ -118,16 +118,12 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
         leave_out = f"leave {' and '.join(options)} out, or start a new sweep"
         raise UsageError("--resume: runs the stored plan", leave_out)
     path, stored = folder.path / "run.json", folder.read_json("run.json", {})
-    if stored.get("format") != FORMAT:
-        raise UsageError(
-            f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}",
-            f"`{_report_command(folder)}` shows its results; start a new run for more",
-        )
     of_run(stored, path)
-    if is_flood_by_hand(stored):
+    if stored.get("format") != FORMAT or is_flood_by_hand(stored):
         raise UsageError(
-            f"--resume: {folder.name} is a flood by hand, not a sweep",
-            f"finish it with `stampede drain --run {folder.as_argument}`",
+            f"--resume: {path} is no sweep of this version, of format {FORMAT}",
+            f"`stampede drain --run {folder.as_argument}` finishes a flood by hand, "
+            f"`{_report_command(folder)}` shows what was measured",
         )
     try:
         plan = Plan.from_run(stored)
