@@ -19,7 +19,7 @@ from loader.payloads import DEFAULT, Payloads
 from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.phrases import counted
-from stampede.planning.plan import Plan, make_plan, rest, with_rounds
+from stampede.planning.plan import Plan, complete, make_plan, with_derived, with_rounds
 from stampede.planning.settings import read_single
 from stampede.runs.folder import RESULTS_DIR, RunFolder
 from stampede.stacks.infra_variables import infra_defaults
@@ -261,8 +261,8 @@ def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     usual = {name: first[name] for name in keys if name in first}
     values = {name: value for name, value in target.outputs.items() if name not in keys}
     values |= usual | read_single("--order", settings, experiment)
-    values |= rest(experiment, target.option, values)
-    return {name: values[name] for name in keys}
+    whole = complete(experiment, with_derived(experiment, target.option, values))
+    return {name: whole[name] for name in keys}
 
 
 def payloads_of(

@@ -268,21 +268,17 @@ def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All values of a cell with `own`. Raises UsageError for a value that its rule refuses."""
-    values = with_whole_paths({**own, **rest(experiment, target, own)})
+    values = with_whole_paths(with_derived(experiment, target, own))
     return _checked(experiment, {**defaults, **values, "experiment": experiment.name})
 
 
-def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that nobody set in a cell with these `values`: those that the matrix of `target`
-    derives, and the defaults of the other axes of the work order."""
-    rest_values: dict[str, Any] = {}
+def with_derived(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with those that the matrix of `target` derives, where nobody set them."""
+    whole = dict(values)
     for name, of_others in sorted(experiment.matrices[target].rest.items()):
-        if values.get(name) is None:
-            rest_values[name] = of_others({**values, **rest_values})
-    whole = complete(experiment, {**values, **rest_values})
-    return rest_values | {
-        name: whole[name] for name in experiment.order_axes if values.get(name) is None
-    }
+        if whole.get(name) is None:
+            whole[name] = of_others(whole)
+    return whole
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
