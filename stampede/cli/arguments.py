@@ -189,8 +189,12 @@ def add_plan(
         metavar="EXPERIMENT",
         help=", ".join(EXPERIMENTS) + (f" (default: {without})" if without else ""),
     )
-    place = "with AWS_ENDPOINT_URL, aws is that endpoint (default: %(default)s)"
-    parser.add_argument("--target", choices=targets, default=targets[0], help=place)
+    parser.add_argument(
+        "--target",
+        choices=targets,
+        default=targets[0],
+        help="with AWS_ENDPOINT_URL, aws is that endpoint (default: %(default)s)",
+    )
     group = parser.add_argument_group("plan")
     for name, settings in PLAN.items():
         group.add_argument(name, **settings)
@@ -245,8 +249,9 @@ def _without_urls(
     whole = [text for text in settings if text not in urls]
     for text in urls:
         if own is None:
-            no_object = f"--set object: {experiment.name} takes no object of yours"
-            raise UsageError(no_object, "leave it out")
+            raise UsageError(
+                f"--set object: {experiment.name} takes no object of yours", "leave it out"
+            )
         meant = {**own.settings(text.partition("=")[2]), own.size: size_mb}
         whole += [f"{name}={json.dumps(value)}" for name, value in meant.items()]
     return whole

@@ -158,9 +158,9 @@ def question_of(
         raise UsageError(f"{experiment.name}: there is no model of its operation")
     for count, option in ((cell.invocations, "messages"), (cell.warm_up_invocations, "warm-up")):
         if count > MOST_MESSAGES:
-            many = f"{cell.alike}: {count:,} messages, but the model simulates at most"
             raise UsageError(
-                f"{many} {MOST_MESSAGES:,} in one flood",
+                f"{cell.alike}: {count:,} messages, but the model simulates at most "
+                f"{MOST_MESSAGES:,} in one flood",
                 f"use a smaller --{option}-per-concurrency",
             )
     scenario = Scenario(

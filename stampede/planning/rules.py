@@ -74,21 +74,20 @@ def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> 
         return Finding("time limit", OK)
     usage, slowest_s = slowest.usage, longest_s(slowest)
     what = f"one {operation}" if slowest_s <= slowest.longest_s else "the preparation"
-    found = (
-        f"{slowest_s:,.1f} s for {what}, {slowest.barrier_s:g} s at the start barrier and "
-        f"{RECORD_MARGIN_S:g} s for the record, but "
-        + (
-            "SQS holds a message for 12 h"
-            if usage.on_hosts
-            else f"timeout_s is {slowest.timeout_s}"
-        )
-    )
+    limit = f"timeout_s is {slowest.timeout_s}"
+    if usage.on_hosts:
+        limit = "SQS holds a message for 12 h"
     enough_s = 2 * math.ceil(slowest_s + slowest.barrier_s + RECORD_MARGIN_S)
     is_possible = usage.in_lambda and RULES["timeout_s"].allows(enough_s)
     larger = f"--set timeout_s={enough_s}, or " if is_possible else ""
-    way_out = f"use {larger}a smaller {usage.sized_by}, {usage.faster_by}, or a shorter barrier"
     status = PROBLEM if share(slowest) >= 1 else WARNING
-    return Finding("time limit", status, f"{found} ({slowest.name})", way_out)
+    return Finding(
+        "time limit",
+        status,
+        f"{slowest_s:,.1f} s for {what}, {slowest.barrier_s:g} s at the start barrier and "
+        f"{RECORD_MARGIN_S:g} s for the record, but {limit} ({slowest.name})",
+        f"use {larger}a smaller {usage.sized_by}, {usage.faster_by}, or a shorter barrier",
+    )
 
 
 def trigger(cells: Sequence[Demand]) -> Finding:
@@ -104,18 +103,22 @@ def fitting_pollers(n: int) -> int:
 def _out_of_reach(demand: Demand) -> Wrong:
     n, pollers = demand.concurrency, demand.pollers
     if pollers is None:
-        beyond = f"an SQS trigger in standard mode reaches {MOST_WITHOUT_POLLERS} at most"
-        way_out = "set provisioned_pollers, or sweep a smaller N"
-        is_beyond = n > MOST_WITHOUT_POLLERS
-        return (PROBLEM, f"concurrency_value {n}: {beyond}", way_out) if is_beyond else None
+        if n <= MOST_WITHOUT_POLLERS:
+            return None
+        return (
+            PROBLEM,
+            f"concurrency_value {n}: an SQS trigger in standard mode reaches "
+            f"{MOST_WITHOUT_POLLERS} at most",
+            "set provisioned_pollers, or sweep a smaller N",
+        )
     least, most = pollers
     reach, fitting = most * INVOCATIONS_PER_POLLER, fitting_pollers(n)
     way_out = f"use --set provisioned_pollers={{minimum={min(least, fitting)},maximum={fitting}}}"
-    found = (
-        f"provisioned_pollers {{minimum={least},maximum={most}}} fetch for {reach:,} functions at "
-        f"once, and concurrency_value is {n}"
-    )
-    if reach < n or least > most:
+    setting = f"provisioned_pollers {{minimum={least},maximum={most}}}"
+    if least > most:
+        return PROBLEM, f"{setting}: the maximum must not be below the minimum", way_out
+    found = f"{setting} fetch for {reach:,} functions at once, and concurrency_value is {n}"
+    if reach < n:
         return PROBLEM, found, way_out
     # A message that finds no free function is throttled and retried until its visibility timeout
     # ends; after five times it is a dead letter.
@@ -131,15 +134,17 @@ def access_logs(option: str, run_s: float) -> Wrong:
         configured = targets.configured({})
         elsewhere = configured.url_of("s3") or configured.url_of("logs")
     if elsewhere:
-        not_aws = f"only S3 on AWS delivers server access logs, and {elsewhere} isn't AWS"
-        way_out = f"leave {variable} out (--set, TF_VAR_{variable}, *.tfvars)"
-        return PROBLEM, f"{variable}: {not_aws}", way_out
+        return (
+            PROBLEM,
+            f"{variable}: only S3 on AWS delivers server access logs, and {elsewhere} isn't AWS",
+            f"leave {variable} out (--set, TF_VAR_{variable}, *.tfvars)",
+        )
     sweep_s = run_s - access_log.WAIT_S
     if sweep_s >= 2 * LOGS_BEGIN_S:
         return None
-    few = (
+    return (
+        WARNING,
         f"S3 logs requests from {minutes(LOGS_BEGIN_S)} after the apply, and this sweep takes "
-        f"about {minutes(sweep_s)}: few or none of its requests will be logged"
+        f"about {minutes(sweep_s)}: few or none of its requests will be logged",
+        "apply the stack earlier, and use --take-over --keep (docs/server_side_proof.md)",
     )
-    way_out = "apply the stack earlier, and use --take-over --keep (docs/server_side_proof.md)"
-    return WARNING, few, way_out

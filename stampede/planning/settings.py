@@ -39,8 +39,10 @@ def read_settings(
         if not name or not listed:
             raise UsageError(f"{option}: {text!r} isn't of the form NAME=VALUE[,VALUE...]")
         if name in settings:
-            way_out = "give all its values at once, separated by commas"
-            raise UsageError(f"{option} {name}: given more than once", way_out)
+            raise UsageError(
+                f"{option} {name}: given more than once",
+                "give all its values at once, separated by commas",
+            )
         if name not in usable:
             near = difflib.get_close_matches(name, usable, n=1)
             hint = f"did you mean {near[0]}?" if near else "leave it out"
@@ -72,8 +74,7 @@ def _values(option: str, name: str, listed: str, experiment: Experiment) -> list
             'write a text with commas, quotes or brackets in double quotes ("a, b"), and an '
             "object like {minimum=2,maximum=20}"
         )
-        unread = f"{option} {name}: {listed!r} can't be read: {error}"
-        raise UsageError(unread, way_out) from None
+        raise UsageError(f"{option} {name}: {listed!r} can't be read: {error}", way_out) from None
     for value in values:
         if axis and (axis.in_order or axis.allowed) and not axis.takes(value):
             raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
@@ -118,10 +119,11 @@ def refuse_broken_rules(values: Mapping[str, Any]) -> None:
         raise UsageError(f"batch_size = {batch_size}: {BATCH['window_rule']}", way_out)
     hidden_s = values.get("visibility_timeout_s")
     if hidden_s is not None and "timeout_s" in values and hidden_s < least_hidden_s(values):
-        least = f"{HOLDS} x timeout_s{' + batching_window_s' * bool(window_s)}"
-        rule = f"must be at least {least} = {least_hidden_s(values)}, got {hidden_s}"
-        way_out = "leave it out, or use a shorter timeout_s"
-        raise UsageError(f"visibility_timeout_s: {rule}", way_out)
+        raise UsageError(
+            f"visibility_timeout_s: must be at least {HOLDS} x timeout_s"
+            f"{' + batching_window_s' * bool(window_s)} = {least_hidden_s(values)}, got {hidden_s}",
+            "leave it out, or use a shorter timeout_s",
+        )
 
 
 def least_hidden_s(values: Mapping[str, Any]) -> int:

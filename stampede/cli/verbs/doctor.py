@@ -71,8 +71,10 @@ def estimate(plan: Plan, message_bytes: Sequence[tuple[int, float]] = ()) -> Est
 
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
     """Raise UsageError for a problem; else print the warnings about what a sweep measures."""
-    doctor = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
-    refuse_problems(findings, doctor)
+    refuse_problems(
+        findings,
+        f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options",
+    )
     for finding in findings:
         if finding.status == WARNING and finding.check in ("floods", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")

@@ -37,10 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
     add(parser, "--run", "--deadline-s", "--results-dir", "--format")
-    redelivery = (
-        "wait until SQS redelivers messages without a record (default: count them as unanswered)"
+    add_flag(
+        parser,
+        "--wait-for-redelivery",
+        "wait until SQS redelivers messages without a record (default: count them as unanswered)",
     )
-    add_flag(parser, "--wait-for-redelivery", redelivery)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,8 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
             error.add_note(f"the messages in the queue are still being processed; {again}` resumes")
             raise
     if drained.ended_early:
-        during = "SQS redelivers the unanswered messages, maybe during a later flood"
-        say(f"{during}: {again} --wait-for-redelivery` waits for that")
+        say(
+            "SQS redelivers the unanswered messages, maybe during a later flood: "
+            f"{again} --wait-for-redelivery` waits for that"
+        )
     _print(drained.accounts, folder, arguments.format)
     drained.check()
     return 0
@@ -85,8 +88,10 @@ def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
     if lost := sum(
         account.failed + account.dead_lettered + account.unanswered for account in accounts
     ):
-        errors = f"`stampede query errors --run {folder.as_argument}` shows why"
-        say(f"{counted(lost, 'message')} never succeeded: {errors}")
+        say(
+            f"{counted(lost, 'message')} never succeeded: "
+            f"`stampede query errors --run {folder.as_argument}` shows why"
+        )
 
 
 def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolder:

@@ -36,8 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "action", choices=actions, metavar="|".join(actions), help="what to do with it"
     )
     add_flag(parser, "--apply", "with start: apply the local copy of infra/")
-    settings = "with --apply: set a Terraform variable; may be repeated"
-    add_own(parser, "--set", settings, "VARIABLE=VALUE", action="append", default=[])
+    add_own(
+        parser,
+        "--set",
+        "with --apply: set a Terraform variable; may be repeated",
+        "VARIABLE=VALUE",
+        action="append",
+        default=[],
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,8 +64,7 @@ def local_variables(settings: Sequence[str]) -> dict[str, Any]:
     experiments = [text.partition("=")[2] for text in settings if text not in others]
     name = ",".join(experiments) or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
-        there_are = f"must be one of {', '.join(EXPERIMENTS)}"
-        raise UsageError(f"--set experiment: {there_are}, got {name!r}")
+        raise UsageError(f"--set experiment: must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
     experiment = EXPERIMENTS[name]
     values = with_whole_paths(read_single("--set", others, experiment))
     for variable, value in experiment.matrices["local"].fixed.items():
@@ -105,8 +110,11 @@ def _stop() -> int:
         stopped = ministack.stop(stack.STATE_DIR)
         stack.forget_state()
         stack_lock.disown("local")
-    deleted = "stopped the embedded AWS; everything in it is deleted"
-    say(deleted if stopped else "the embedded AWS isn't running")
+    say(
+        "stopped the embedded AWS; everything in it is deleted"
+        if stopped
+        else "the embedded AWS isn't running"
+    )
     return 0
 
 

@@ -48,10 +48,14 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    count = "how many messages to send (default: the experiment's number x N x batch_size)"
-    add_own(parser, "--messages", count, "N", positive_int)
-    run = "add to this run, or give a new run this id"
-    add(parser, "--run", metavar="RUN_ID", help=run)
+    add_own(
+        parser,
+        "--messages",
+        "how many messages to send (default: the experiment's number x N x batch_size)",
+        "N",
+        positive_int,
+    )
+    add(parser, "--run", metavar="RUN_ID", help="add to this run, or give a new run this id")
     add_own(parser, "--cell", "name of the cell (default: the stack's settings)", "NAME", cell)
     add_flag(parser, "--dry-run", "print one message and the count; send nothing")
     add(parser, "--order", "--payload", "--results-dir", "--format")
@@ -187,8 +191,10 @@ def _send(
         return flood(target, folder, cell, count, **common, knows_all_sent=knows_all_sent)
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
-        drain = f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
-        error.add_note(f"run {folder.run_id} has sent {sent}; {drain}")
+        error.add_note(
+            f"run {folder.run_id} has sent {sent}; "
+            f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
+        )
         raise
 
 

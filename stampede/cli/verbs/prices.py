@@ -38,12 +38,18 @@ TIMEOUTS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    region = "AWS region; missing prices are shown for us-east-1 (default: %(default)s)"
-    add_own(parser, "--region", region, "NAME", default="us-east-1")
-    update = (
-        "ask AWS (pricing:GetProducts), show the differences and store them; untried on an account"
+    add_own(
+        parser,
+        "--region",
+        "AWS region; missing prices are shown for us-east-1 (default: %(default)s)",
+        "NAME",
+        default="us-east-1",
     )
-    add_flag(parser, "--update", update)
+    add_flag(
+        parser,
+        "--update",
+        "ask AWS (pricing:GetProducts), show the differences and store them; untried on an account",
+    )
     add_flag(parser, "--dry-run", "with --update: only show the differences")
     add(parser, "--format")
 
@@ -102,8 +108,7 @@ def _asked(
     target = Target("aws", {"region": price_list.API_REGION})
     client = target.client("pricing", **TIMEOUTS)
     if not endpoints.is_aws(url := client.meta.endpoint_url):
-        elsewhere = f"--update: {endpoints.shown(url)} isn't AWS"
-        raise UsageError(elsewhere, "unset AWS_ENDPOINT_URL")
+        raise UsageError(f"--update: {endpoints.shown(url)} isn't AWS", "unset AWS_ENDPOINT_URL")
     usd_by_name, why_not = {}, {}
     for name, product in products.items():
         try:

@@ -47,16 +47,37 @@ _ARRIVED = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    name = "a saved query (NAME of the run's experiment, or EXPERIMENT/NAME), or a .cwli file"
-    parser.add_argument("query", metavar="NAME|FILE", help=name)
+    parser.add_argument(
+        "query",
+        metavar="NAME|FILE",
+        help="a saved query (NAME of the run's experiment, or EXPERIMENT/NAME), or a .cwli file",
+    )
     lines = parser.add_mutually_exclusive_group()
     add(lines, "--run")
-    logs = "a .jsonl, .jsonl.gz or .parquet file of lines; may be repeated"
-    add_own(lines, "--logs", logs, "FILE", path, action="append")
-    where = "only lines with this value; may be repeated"
-    add_own(parser, "--where", where, "KEY=VALUE", condition, action="append", default=[])
-    export = "also write the lines as Parquet, for faster queries"
-    add_own(parser, "--export", export, "FILE.parquet", writable_file(".parquet"))
+    add_own(
+        lines,
+        "--logs",
+        "a .jsonl, .jsonl.gz or .parquet file of lines; may be repeated",
+        "FILE",
+        path,
+        action="append",
+    )
+    add_own(
+        parser,
+        "--where",
+        "only lines with this value; may be repeated",
+        "KEY=VALUE",
+        condition,
+        action="append",
+        default=[],
+    )
+    add_own(
+        parser,
+        "--export",
+        "also write the lines as Parquet, for faster queries",
+        "FILE.parquet",
+        writable_file(".parquet"),
+    )
     add(parser, "--results-dir", "--format")
 
 
@@ -185,9 +206,11 @@ def _first_answer(
             gone = f"{error}; "
     answer = of_stored()
     if answer is None:
-        drain = f"`stampede drain --run {folder.as_argument}` writes it while the stack exists"
-        lacking = f"--run: {gone}run {folder.name} has no {file.name}"
-        raise UsageError(lacking, f"{drain}, or restore a copy")
+        raise UsageError(
+            f"--run: {gone}run {folder.name} has no {file.name}",
+            f"`stampede drain --run {folder.as_argument}` writes it while the stack exists, or "
+            "restore a copy",
+        )
     if gone:
         say(f"{gone}using {file} instead", style="yellow")
     return answer
@@ -210,11 +233,16 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     if isinstance(backend, Service):
         advice = "CloudWatch may still be ingesting: query again before you publish the result"
         if arrived == 0 and (folder.path / LINES).exists():
-            gone = f"the log group {backend.group} has no line of run {folder.name}"
-            raise LinesGoneError(f"{gone}: it was created later, or its lines have expired")
+            raise LinesGoneError(
+                f"the log group {backend.group} has no line of run {folder.name}: it was created "
+                "later, or its lines have expired"
+            )
     if arrived < sent:
-        missing = f"no record of {sent - arrived:,} of its {counted(sent, 'message')}"
-        say(f"run {folder.name} has {missing} among these lines; {advice}", style="yellow")
+        say(
+            f"run {folder.name} has no record of {sent - arrived:,} of its "
+            f"{counted(sent, 'message')} among these lines; {advice}",
+            style="yellow",
+        )
     return answer
 
 
@@ -231,8 +259,10 @@ def _of_access_log(
     def ask(target: Target) -> Answer:
         answer = server_side.ask(target, folder, with_filters(text, where))
         if not where and server_side.store(target, folder, answer):
-            shows = f"`stampede report {folder.path}` shows it"
-            say(f"stored as {server_side.FILE}; {shows}", style="dim")
+            say(
+                f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it",
+                style="dim",
+            )
         if not answer.rows:
             say("S3 hasn't delivered these log lines yet; try again in some hours", "yellow")
         return answer
@@ -244,7 +274,9 @@ def _of_access_log(
         return Answer(kept["columns"], kept["rows"], printed)
 
     if stored.get("target") != "aws":
-        elsewhere = f"--run: {folder.name} ran on {words(stored)}; only S3 on AWS has access logs"
-        raise UsageError(elsewhere, "use a run on AWS whose stack has server_side_proof = true")
+        raise UsageError(
+            f"--run: {folder.name} ran on {words(stored)}; only S3 on AWS has access logs",
+            "use a run on AWS whose stack has server_side_proof = true",
+        )
     file = folder.path / server_side.FILE
     return _first_answer(folder, stored, ask, of_stored_answer, file)

@@ -108,20 +108,36 @@ per_second = checked(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, targets=["aws"])  # the model doesn't describe this machine
-    parameters = "JSON list of parameters, as in docs/simulate.md"
-    add_own(parser, "--parameters", parameters, "FILE", path)
-    measured = "a run of `function` that measured invocations"
-    add(parser, "--run", help=measured)
-    account = "the account's concurrency limit"
-    add_own(parser, "--account-concurrency", account, "N", positive_int)
-    quota = "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)"
-    add_flag(parser, "--bandwidth-quota", quota)
-    crashes = "share of the invocations that crash, 0 to 50 (default: %(default)s)"
-    add_own(parser, "--crash-percent", crashes, "PERCENT", crash_percent, default=0)
-    picture = "draw the functions at once over time, as .svg or .png"
-    add_own(parser, "--picture", picture, "FILE", writable_file(".svg", ".png"))
-    load = "the load of your own function: says which N carries it"
-    add_own(parser, "--messages-per-s", load, "RATE", per_second)
+    add_own(parser, "--parameters", "JSON list of parameters, as in docs/simulate.md", "FILE", path)
+    add(parser, "--run", help="a run of `function` that measured invocations")
+    add_own(parser, "--account-concurrency", "the account's concurrency limit", "N", positive_int)
+    add_flag(
+        parser,
+        "--bandwidth-quota",
+        "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)",
+    )
+    add_own(
+        parser,
+        "--crash-percent",
+        "share of the invocations that crash, 0 to 50 (default: %(default)s)",
+        "PERCENT",
+        crash_percent,
+        default=0,
+    )
+    add_own(
+        parser,
+        "--picture",
+        "draw the functions at once over time, as .svg or .png",
+        "FILE",
+        writable_file(".svg", ".png"),
+    )
+    add_own(
+        parser,
+        "--messages-per-s",
+        "the load of your own function: says which N carries it",
+        "RATE",
+        per_second,
+    )
     add(parser, "--results-dir", "--format")
 
 
@@ -187,8 +203,9 @@ def _parameters(arguments: argparse.Namespace, experiment: Experiment) -> Parame
             for row in own:
                 parameters.row(row.name)  # raises for an unknown one
         except ParameterError as error:
-            names = "stampede/model/parameters.json has all names"
-            raise UsageError(f"--parameters: {error}", names) from None
+            raise UsageError(
+                f"--parameters: {error}", "stampede/model/parameters.json has all names"
+            ) from None
         parameters = parameters.with_rows(own)
     return _with_measured(parameters, arguments) if arguments.run is not None else parameters
 
@@ -198,8 +215,9 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     doesn't name are set as in that run. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
     if experiment.measured is None:
-        own = f"is for a function of your own, not for {experiment.name}"
-        raise UsageError(f"--run: {own}", "leave it out")
+        raise UsageError(
+            f"--run: is for a function of your own, not for {experiment.name}", "leave it out"
+        )
     folder = find_run(arguments.results_dir, arguments.run)
     stored = folder.read_json("run.json", {})
     if (other := stored.get("experiment")) != experiment.name:

@@ -64,13 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, without="with --resume, the run's")
     add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
-    resume = "resume this run with its stored plan"
-    add_own(parser, "--resume", resume, "RUN")
+    add_own(parser, "--resume", "resume this run with its stored plan", "RUN")
     add_flag(parser, "--keep", "don't destroy the stack at the end")
-    take_over = "use and destroy a stack of another run or by hand"
-    add_flag(parser, "--take-over", take_over)
-    dry_run = "print plan, duration and cost; change nothing"
-    add_flag(parser, "--dry-run", dry_run)
+    add_flag(parser, "--take-over", "use and destroy a stack of another run or by hand")
+    add_flag(parser, "--dry-run", "print plan, duration and cost; change nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -115,8 +112,10 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
     options = [f"--{name.replace('_', '-')}" for name in plan_options(arguments)]
     options += ["--payload"] if arguments.payload else []
     if options:
-        leave_out = f"leave {' and '.join(options)} out, or start a new sweep"
-        raise UsageError("--resume: runs the stored plan", leave_out)
+        raise UsageError(
+            "--resume: runs the stored plan",
+            f"leave {' and '.join(options)} out, or start a new sweep",
+        )
     path, stored = folder.path / "run.json", folder.read_json("run.json", {})
     of_run(stored, path)
     if stored.get("format") != FORMAT or is_flood_by_hand(stored):
@@ -128,8 +127,9 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
     try:
         plan = Plan.from_run(stored)
     except ValueError as error:
-        damaged = f"--resume: {path}: the plan is damaged ({error})"
-        raise UsageError(damaged, "restore it, or start a new run") from None
+        raise UsageError(
+            f"--resume: {path}: the plan is damaged ({error})", "restore it, or start a new run"
+        ) from None
     if arguments.target != plan.target or arguments.experiment not in (None, plan.experiment):
         raise UsageError(
             f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}",

@@ -67,8 +67,14 @@ def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
     if not found:
         return [Finding("floods", OK)] if predictions else []
     more = f" ({len(found) - 1} more cells)" if len(found) > 1 else ""
-    way_out = "`stampede simulate` shows why, docs/simulate.md what helps"
-    return [Finding("floods", WARNING, f"{found[0]}{more}", way_out)]
+    return [
+        Finding(
+            "floods",
+            WARNING,
+            f"{found[0]}{more}",
+            "`stampede simulate` shows why, docs/simulate.md what helps",
+        )
+    ]
 
 
 def _lost_or_few(cell: Cell, prediction: Prediction) -> str:
@@ -91,14 +97,11 @@ def free_stack(option: str) -> Finding:
         and ministack.running(stack.STATE_DIR)
         and (count := stack.applied_resources())
     ):
-        found = (
-            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change "
-            "and destroy it"
-        )
         return Finding(
             "stack",
             PROBLEM,
-            found,
+            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change "
+            "and destroy it",
             "remove it with `stampede emulator stop`, or sweep with --take-over",
         )
     return Finding("stack", OK)

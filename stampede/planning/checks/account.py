@@ -109,8 +109,10 @@ def credentials(target: Target) -> Finding:
     # A RuntimeError is what botocore says of an AWS_CREDENTIAL_EXPIRATION that is past.
     except (RuntimeError, *NOT_THAT_SERVICE) as error:
         url = target.url_of("sts") or "AWS"
-        way_out = f"renew them, or correct {EXPIRATION} or AWS_ENDPOINT_URL"
-        wrong = RunError(f"no usable answer from STS at {url} ({one_line(error)})", way_out)
+        wrong = RunError(
+            f"no usable answer from STS at {url} ({one_line(error)})",
+            f"renew them, or correct {EXPIRATION} or AWS_ENDPOINT_URL",
+        )
     return Finding("credentials", PROBLEM, wrong.found, wrong.way_out)
 
 
@@ -124,8 +126,12 @@ def session(run_s: float) -> Finding:
     if not is_held or not held.token or left_s >= run_s:
         return Finding("session", OK)
     expiry = f"that expires in {minutes(left_s)}" if text else "without a known expiry"
-    found = f"a session token {expiry}; the run takes about {minutes(run_s)}"
-    return Finding("session", WARNING, found, "renew it first, e.g. `aws sso login`")
+    return Finding(
+        "session",
+        WARNING,
+        f"a session token {expiry}; the run takes about {minutes(run_s)}",
+        "renew it first, e.g. `aws sso login`",
+    )
 
 
 def emulator(cells: Sequence[Demand]) -> list[Finding]:
@@ -135,8 +141,14 @@ def emulator(cells: Sequence[Demand]) -> list[Finding]:
     n, limit = max(cell.concurrency for cell in cells), ministack.CONCURRENCY
     if n <= limit:
         return [Finding("concurrency", OK)]
-    need = f"{n} needed, the embedded AWS runs {limit} at once"
-    return [Finding("concurrency", PROBLEM, need, "use a smaller --set concurrency_value=...")]
+    return [
+        Finding(
+            "concurrency",
+            PROBLEM,
+            f"{n} needed, the embedded AWS runs {limit} at once",
+            "use a smaller --set concurrency_value=...",
+        )
+    ]
 
 
 def own_object(plan: Plan) -> list[Finding]:
@@ -148,8 +160,14 @@ def own_object(plan: Plan) -> list[Finding]:
     size = EXPERIMENTS[plan.experiment].own_object.size
     if all(cell.values[size] == held.size_mb for cell in plan.cells):
         return [Finding("object", OK, held.words)]
-    way_out = f"start a new run with --set {size}={held.size_mb}, or put the object back"
-    return [Finding("object", PROBLEM, f"{held.words}, has another {size} than planned", way_out)]
+    return [
+        Finding(
+            "object",
+            PROBLEM,
+            f"{held.words}, has another {size} than planned",
+            f"start a new run with --set {size}={held.size_mb}, or put the object back",
+        )
+    ]
 
 
 def _client(target: Target, service: str) -> Any:
@@ -249,6 +267,11 @@ def hosts_left(target: Target, prefix: str) -> Wrong:
 
 def _left(held: Iterable[str]) -> Wrong:
     listed = ", ".join(itertools.islice(held, 5))
-    destroy = "`terraform -chdir=infra destroy` removes what is in infra/'s state"
-    way_out = f"{destroy}; a sweep uses that only with --take-over"
-    return (WARNING, f"from an earlier deployment: {listed}", way_out) if listed else None
+    if not listed:
+        return None
+    return (
+        WARNING,
+        f"from an earlier deployment: {listed}",
+        "`terraform -chdir=infra destroy` removes what is in infra/'s state; a sweep uses that "
+        "only with --take-over",
+    )

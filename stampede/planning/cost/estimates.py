@@ -80,8 +80,10 @@ class Estimate:
             "not counted: retries, free tier",
         ]
         if self.unforeseen:
-            unknown = f"how long the operations of {len(self.unforeseen):,} of {cells} take on AWS"
-            lines.append(f"not predicted: {unknown}; the cost has timeout_s for each")
+            lines.append(
+                f"not predicted: how long the operations of {len(self.unforeseen):,} of {cells} "
+                "take on AWS; the cost has timeout_s for each"
+            )
         for item in self.unpriced:
             lines.append(
                 f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is "
@@ -160,6 +162,9 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         way_out = "`stampede doctor` checks the settings, or leave --budget-usd out"
         raise UsageError(f"{option}: can't be guaranteed, because {unknown[0]}", way_out)
     if estimate.total_usd > budget_usd:
-        cost = f"{estimate.total_usd:.2f} USD on AWS ({estimate.parts()})"
         way_out = "raise --budget-usd, or sweep fewer or smaller cells with --set"
-        raise UsageError(f"{option}: the sweep's estimated cost is {cost}", way_out)
+        raise UsageError(
+            f"{option}: the sweep's estimated cost is "
+            f"{estimate.total_usd:.2f} USD on AWS ({estimate.parts()})",
+            way_out,
+        )
