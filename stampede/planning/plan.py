@@ -87,28 +87,24 @@ class Plan:
 
     @classmethod
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
-        """The plan in a run.json. Raises ValueError if a part is missing or invalid."""
+        """The plan in a run.json, with defaults for variables that are newer. Raises ValueError if
+        a part is missing or invalid, and UsageError for a value that its rule refuses."""
         experiment = of_run(manifest)
         stored = typed(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
             raise ValueError(f"it has {phrases.counted(len(stored), 'cell')}")
-        cells = tuple(_read_again(Cell.from_json(row, experiment), experiment) for row in stored)
+        cells = []
+        for row in stored:
+            cell = Cell.from_json(row, experiment)
+            values = _checked(experiment, {**_defaults(experiment), **cell.values})
+            cells.append(replace(cell, values=values))
         options = typed(manifest.get("plan"), dict[str, Any])
-        return replace(
-            typed({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells
-        )
+        plan = typed({**options, "experiment": experiment.name, "cells": []}, cls)
+        return replace(plan, cells=tuple(cells))
 
 
 def _only_null_means(name: str, value: Any) -> bool:
     return name in RULES and value in RULES[name].null_means
-
-
-def _read_again(cell: Cell, experiment: Experiment) -> Cell:
-    """A stored cell, with defaults for variables that are newer. Raises ValueError."""
-    try:
-        return replace(cell, values=_checked(experiment, {**_defaults(experiment), **cell.values}))
-    except UsageError as error:
-        raise ValueError(error.found) from None
 
 
 def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
         )
     try:
         plan = Plan.from_run(stored)
-    except ValueError as error:
+    except (ValueError, UsageError) as error:
         raise UsageError(
             f"--resume: {path}: the plan is damaged ({error})", "restore it, or start a new run"
         ) from None

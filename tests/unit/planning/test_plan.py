@@ -55,7 +55,7 @@ def test_a_stored_plan_is_read_back_unchanged_and_a_value_of_another_type_is_dam
     express = plan(experiment="express", target="local")
     values = express.cells[0].values | {"parallel_limit": ["x"], "slices": None}
     changed = replace(express.cells[0], values=values)
-    with pytest.raises(ValueError, match=r"parallel_limit: must be a whole number .*\['x'\]"):
+    with pytest.raises(UsageError, match=r"parallel_limit: must be a whole number .*\['x'\]"):
         as_stored(replace(express, cells=(changed,)))
 
 
