@@ -162,6 +162,7 @@ WRONG = {
     "sweep download --set memory_size=512 --set memory_size=1024": "more than once",
     "sweep download --set region=eu-central-9": "did you mean eu-",
     "sweep filesystem --set storage=ebs": "s3_in_vpc",
+    "sweep copy --set from_manifest=true --messages-per-concurrency 3": "share one list",
     "query sumary --logs x": "did you mean summary?",
     "query 'fields @message' --logs x": ".cwli",
     "query summary --where tag": "KEY=VALUE",

@@ -98,6 +98,7 @@ def test_an_update_shows_differences_and_keeps_earlier_prices(update, file):
     ("answers", "why"),
     [
         ([], "no such product"),
+        ([GET, GET], "2 products"),
         ([product("Requests-Tier2", "0.0000004", unit="Thousands")], "Thousands"),
         ([product("Requests-Tier2", "NaN")], "amount"),
         (["not JSON"], "form"),

@@ -96,6 +96,7 @@ def test_an_item_without_a_price_in_its_region_is_named_and_priced_as_in_us_east
     assert usd(tokyo)["requests"] == usd(estimate())["requests"]
     elsewhere = tokyo.as_dict()["prices_elsewhere"]
     assert "lambda_request" in elsewhere and "s3_get" not in elsewhere
+    assert read_prices("ap-northeast-1")["express_get"].usd == read_prices()["express_get"].usd
 
 
 def test_every_price_has_a_source_and_a_known_one_its_month():
