@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Demand:
     """What a cell needs of AWS, of this machine and of time. Sizes are in MB as Lambda counts them
-    (MiB), times in seconds. The cell `applies` unless the cell before has the same stack. `workers`
-    is the plural noun for what handles its messages.
+    (MiB), times in seconds. The cell `applies` unless the cell before has the same stack.
 
     If the model can predict its floods on AWS, `question` has the model's answers: `floods_s` from
     the first message of each flood to its last record, `working_s` of all operations together, also
@@ -30,7 +29,6 @@ class Demand:
     usage: Usage
     barrier_s: float = 0.0
     applies: bool = True
-    workers: str = "functions"
     question: Question | None = None
     why_not: str = ""
     floods_s: float = 0.0
@@ -94,7 +92,6 @@ def demands(plan: Plan) -> list[Demand]:
             usage=experiment.usage(cell.values),
             barrier_s=plan.start_barrier_s or 0.0,
             applies=cell.block != last,
-            workers=experiment.worker[1],
         )
         for cell, last in zip(plan.cells, before, strict=False)
     ]

@@ -100,8 +100,7 @@ def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolde
 
     for folder in RunFolder.all_with(results_dir, "sent.jsonl"):
         if is_at(folder.read_json("run.json", {}), target.place) and not _why_gone(target, folder):
-            of_stack = "" if folder.name == newest.name else " of the applied stack"
-            say(f"run {folder.name}: the newest{of_stack}")
+            say(f"run {folder.name}: the newest of the applied stack")
             return folder
     raise UsageError(
         f"--run: the applied stack has no run; the newest is {newest.name} "

@@ -124,9 +124,7 @@ def find_query(name: str, experiment: str | None = None) -> Path:
             f"NAME|FILE: several experiments have a query {name!r}; use {' or '.join(namesakes)}"
         )
     near = difflib.get_close_matches(name, [*saved, *(file.stem for file in saved.values())], n=1)
-    hint = (
-        f"did you mean {near[0]}?" if near else f"give a .cwli file, or one of {', '.join(saved)}"
-    )
+    hint = f"did you mean {near[0]}?" if near else "give a .cwli file, or a file's name in queries/"
     raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
 
 

@@ -153,8 +153,7 @@ def local_limits(cells: Sequence[Demand]) -> Finding:
             return Finding(
                 "local limits",
                 PROBLEM,
-                f"`ulimit {option}` is {limit:,}, and {most} {cells[0].workers} at once may need "
-                f"{need:,}",
+                f"`ulimit {option}` is {limit:,}, and {most} at once may need {need:,}",
                 f"raise it to {need}, or use a smaller --set concurrency_value",
             )
     return Finding("local limits", OK)
