@@ -58,7 +58,8 @@ class Question:
 
     def predict(self, ranged: bool = True) -> Prediction:
         """The model's prediction, with ranges if `ranged`. With rounds, an operation's seconds are
-        those of all messages, the other figures those of one round, and times add up."""
+        those of all messages, the other figures those of one round, and times add up. `ramp` is
+        drawn as if all were one flood."""
         whole = predict(self.scenario, self.parameters, self.seed, self.answer, ranged)
         if self.rounds == 1:
             return whole
@@ -70,12 +71,7 @@ class Question:
             if name in own:
                 times = self.rounds if name in OF_ALL_ROUNDS else 1
                 ranges[name] = (times * low, times * high)
-        ramp = tuple(
-            (at * a_round.span_s + at_s, running)
-            for at in range(self.rounds)
-            for at_s, running in a_round.ramp
-        )
-        return replace(whole, **own, ramp=ramp, ranges=ranges)
+        return replace(whole, **own, ranges=ranges)
 
     @property
     def floods_s(self) -> float:

@@ -213,8 +213,6 @@ def _print_dry_run(
     if load.preparation is not None:
         say(f"would first send a message that prepares the destination: {load.preparation}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
-    if target.experiment.takes_payload:
-        terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0])
-    else:
-        [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
-        terminal.hand_over(order.body)
+    [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
+    own = (payloads or Payloads.of_text(DEFAULT)).bodies[0]
+    terminal.hand_over(own if target.experiment.takes_payload else order.body)

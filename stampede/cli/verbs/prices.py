@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -65,11 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     stored = prices.read_prices(region, file=prices.FILE).by_name
     if arguments.update:
         return _update(region, stored, arguments.format, dry_run=arguments.dry_run)
-    columns = ("usd", "unit", "region", "as_of", "source")
-    rows = [
-        {"name": name, **{column: getattr(price, column) for column in columns}}
-        for name, price in stored.items()
-    ]
+    rows = [{"name": name, **asdict(price)} for name, price in stored.items()]
     print_rows(rows, arguments.format)
     return 0
 

@@ -18,9 +18,9 @@ class Price:
 
     usd: float | None
     unit: str
+    region: str
     as_of: str | None
     source: str
-    region: str = USUAL_REGION
 
 
 @dataclass(frozen=True)
