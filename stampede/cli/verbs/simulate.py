@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(why_not)
     with bar() as progress:
         task = progress.add_task("cells", total=len(cells), note="")
-        predicted = _rows(plan, forecast, cells, arguments.messages_per_s)
+        predicted = _rows(plan, cells, arguments.messages_per_s)
         rows = list(progress.track(predicted, task_id=task))
     if arguments.format == "table":
         answer = _answer(plan, forecast, cells, rows, arguments.messages_per_s)
@@ -239,9 +239,7 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
         raise UsageError(f"--run: {error.args[0]}; name another run") from None
 
 
-def _rows(
-    plan: Plan, forecast: Forecast, cells: Sequence[Demand], messages_per_s: float | None
-) -> Iterator[Row]:
+def _rows(plan: Plan, cells: Sequence[Demand], messages_per_s: float | None) -> Iterator[Row]:
     """One row for each cell and all its repeats, in the order of the report's table. A load of
     `messages_per_s` keeps the share `busy` of N running on average."""
     from stampede.planning import cost
@@ -250,12 +248,11 @@ def _rows(
     for _, group in groupby(in_order, key=lambda demand: demand.cell.place()):
         repeats = list(group)
         cell = repeats[0].cell
-        of_repeats = replace(plan, cells=tuple(repeat.cell for repeat in repeats))
         row = repeats[0].question.predict().as_dict() | {
             "cell": cell,
             "count": sum(repeat.cell.invocations for repeat in repeats),
             "repeats": len(repeats),
-            "usd": cost.estimate(of_repeats, forecast(of_repeats)).total_usd,
+            "usd": cost.estimate(plan, [replace(each, applies=True) for each in repeats]).total_usd,
             "busy": None,
         }
         each_s = row["of_later"].get("avg_s") or row["avg_s"]
@@ -358,10 +355,9 @@ def _print(experiment: Experiment, rows: Sequence[Row], date: str, form: str) ->
     figures with a heading."""
     rows = sorted((part for row in rows for part in _by_kind(row)), key=lambda row: row["cell"])
     cells = [row["cell"] for row in rows]
+    is_loaded = any(row["busy"] for row in rows)
     figures = [
-        _stored(field.name)
-        if field.name == "busy" and not any(row["busy"] for row in rows)
-        else field
+        _stored(field.name) if field.name == "busy" and not is_loaded else field
         for field in FIGURES
     ]
     last = [*(["ranges"] if form == "json" else []), "parameters_date"]
