@@ -31,8 +31,8 @@ def read_settings(
     or --order (a key of the work order), by name. Raises UsageError."""
     usable = list(experiment.order_axes)
     if option == "--set":
-        own = {name for name in RULES if takes(name, experiment.name)}
-        usable += own.difference(experiment.unused, ["experiment"])
+        others = {*experiment.unused, "experiment"}
+        usable += [name for name in RULES if takes(name, experiment.name) and name not in others]
     settings: dict[str, list[Any]] = {}
     for text in texts:
         name, _, listed = text.partition("=")
@@ -117,8 +117,8 @@ def refuse_broken_rules(values: Mapping[str, Any]) -> None:
     if batch_size > BATCH["without_window"] and not window_s:
         way_out = "add --set batching_window_s=1, for --target aws"
         raise UsageError(f"batch_size = {batch_size}: {BATCH['window_rule']}", way_out)
-    hidden_s = values.get("visibility_timeout_s")
-    if hidden_s is not None and "timeout_s" in values and hidden_s < least_hidden_s(values):
+    hidden_s, timeout_s = values.get("visibility_timeout_s"), values.get("timeout_s")
+    if None not in (hidden_s, timeout_s) and hidden_s < least_hidden_s(values):
         raise UsageError(
             f"visibility_timeout_s: must be at least {HOLDS} x timeout_s"
             f"{' + batching_window_s' * bool(window_s)} = {least_hidden_s(values)}, got {hidden_s}",
