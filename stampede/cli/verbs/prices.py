@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from stampede.planning.cost.prices import Price
 
 SAME = "the same"
-# Short, because the user waits, and can ask again.
-TIMEOUTS = {
-    "connect_timeout": 3,
-    "read_timeout": 10,
-    "retries": {"mode": "standard", "total_max_attempts": 3},
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,12 +92,13 @@ def _asked(
     region: str, products: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, float], dict[str, str]]:
     """AWS's prices of `products` in US dollars, by name, and why it has none of the others."""
+    from stampede.planning.checks.account import PATIENCE
     from stampede.planning.cost import price_list
     from stampede.stacks import endpoints
     from stampede.stacks.target import Target, explained
 
     target = Target("aws", {"region": price_list.API_REGION})
-    client = target.client("pricing", **TIMEOUTS)
+    client = target.client("pricing", **PATIENCE)
     if not endpoints.is_aws(url := client.meta.endpoint_url):
         raise UsageError(f"--update: {endpoints.shown(url)} isn't AWS", "unset AWS_ENDPOINT_URL")
     usd_by_name, why_not = {}, {}

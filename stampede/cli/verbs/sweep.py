@@ -96,7 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
     with _saying_how_to_go_on(plan, folder):
         is_in_doubt = build_and_print(folder.path, arguments.format)
     say_why_failed(accounts, folder)
-    say(f"rebuild it with `{_report_command(folder)}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)

@@ -34,6 +34,7 @@ from stampede.stacks.aws_errors import Kind, code_of, kind_of
 from stampede.stacks.place import words
 from stampede.stacks.target import Target, explain
 
+# Short, because the user waits, and can ask again.
 PATIENCE = {
     "connect_timeout": 3,
     "read_timeout": 10,
@@ -50,7 +51,6 @@ LONG_RUN_S = 3600
 CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
 USUAL_CONCURRENCY = 1000
 BILLED_STATES = ["pending", "running", "stopping", "stopped"]  # a stopped one still has its disk
-MOST_LISTED = 1000
 # What a stack needs of an endpoint, with a call that only an endpoint that has it answers.
 ALWAYS = {
     "S3": ("s3", "list_buckets"),
@@ -244,9 +244,7 @@ def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> 
 def functions_left(target: Target, prefix: str) -> Wrong:
     """No function whose name begins with `prefix` is left, where it may reserve concurrency."""
     client = _client(target, "lambda")
-    pages = client.get_paginator("list_functions").paginate(
-        PaginationConfig={"MaxItems": MOST_LISTED}
-    )
+    pages = client.get_paginator("list_functions").paginate()
     names = [row["FunctionName"] for page in pages for row in page["Functions"]]
     return _left(
         f"{name} (reserves {reserved(client, name)})" for name in names if name.startswith(prefix)
