@@ -43,12 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the estimate and the checks on stdout; status 1 if there is a problem."""
     from stampede.planning import checks
+    from stampede.planning.checks import machine
 
     plan = plan_of(arguments)
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
-        findings = checks.run(plan, estimated=estimated, results_dir=arguments.results_dir)
-        findings.append(checks.budget(estimated, arguments.budget_usd))
+        findings = [
+            *checks.of_plan(plan, estimated),
+            *checks.floods(plan, estimated.predictions()),
+            *machine.tools(),
+            checks.free_stack(plan.target),
+            *machine.room(estimated.cells, plan.target, arguments.results_dir),
+            *checks.of_account(plan, estimated),
+            checks.budget(estimated, arguments.budget_usd),
+        ]
     rows = [asdict(finding) for finding in findings]
     if arguments.format == "json":
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))

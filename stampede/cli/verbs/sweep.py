@@ -143,7 +143,7 @@ def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     from stampede.planning import checks
 
     # The plan, its duration and its cost are the same before the functions are built.
-    findings = checks.run(plan, [checks.PLAN], estimate)
+    findings = checks.of_plan(plan, estimate)
     doctor.refuse([finding for finding in findings if finding.way_out != BUILD], plan)
     _print_cells(plan, _predictions(plan, estimate), form)
     for line in estimate.sentences():
@@ -193,7 +193,13 @@ def _measure(
         stored_accounts(folder)  # refuses a damaged line before anything starts
     with holding(plan.target, "sweep") as note_run:
         where = folder.path if folder else arguments.results_dir
-        findings = checks.run(plan, checks.BEFORE_A_SWEEP, estimate, results_dir=where)
+        # Terraform, its providers and the stack's lock report their own problems clearly before
+        # anything is created.
+        findings = [
+            *checks.of_plan(plan, estimate),
+            *machine.room(estimate.cells, plan.target, where),
+            *checks.of_account(plan, estimate),
+        ]
         doctor.refuse(findings, plan)
         refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)

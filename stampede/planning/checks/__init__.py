@@ -1,14 +1,14 @@
 """The checks that `stampede doctor` prints and that a sweep makes before it starts.
 
-Five groups: PLAN (the matrix against the rules of Lambda and of infra/), FLOODS (what the model
-predicts), TOOLS and ROOM (this machine) and ACCOUNT (what AWS or another endpoint answers). Only
-ACCOUNT calls the target's endpoints; TOOLS may look whether the Terraform registry answers.
+They look at the plan (the matrix against the rules of Lambda and of infra/), at what the model
+predicts, at this machine (`machine`), and at what AWS or another endpoint answers (`account`). Only
+those of the account call the target's endpoints; `machine.tools` may look whether the Terraform
+registry answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from experiments import EXPERIMENTS
 from stampede.cell import Cell
@@ -18,44 +18,26 @@ from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted
 from stampede.planning import rules
-from stampede.planning.checks import account, machine
-from stampede.planning.cost import Estimate, check_budget, estimate
+from stampede.planning.checks import account
+from stampede.planning.cost import Estimate, check_budget
 from stampede.planning.plan import Plan
-from stampede.runs.folder import RESULTS_DIR
 from stampede.stacks.stack_lock import WAIT, holder
 
-PLAN, FLOODS, ROOM, TOOLS, ACCOUNT = "plan", "floods", "room", "tools", "account"
-EVERYTHING = (PLAN, FLOODS, TOOLS, ROOM, ACCOUNT)
-# Terraform, its providers and the stack's lock report their own problems clearly before anything is
-# created.
-BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
+
+def of_plan(plan: Plan, estimated: Estimate) -> list[Finding]:
+    """The plan obeys the rules of its experiment, of Lambda, SQS and S3."""
+    experiment = EXPERIMENTS[plan.experiment]
+    return rules.check(estimated.cells, experiment, plan.target, estimated.total_s)
 
 
-def run(
-    plan: Plan,
-    groups: Collection[str] = EVERYTHING,
-    estimated: Estimate | None = None,
-    results_dir: Path = RESULTS_DIR,
-) -> list[Finding]:
-    """The findings of `groups` for `plan`, whose estimate may be known already and whose run will
-    be in `results_dir`."""
-    estimated = estimated or estimate(plan)
+def of_account(plan: Plan, estimated: Estimate) -> list[Finding]:
+    """The account, the endpoint or the embedded AWS can run the plan."""
     cells, experiment = estimated.cells, EXPERIMENTS[plan.experiment]
-    checks: dict[str, Callable[[], Iterable[Finding]]] = {
-        PLAN: lambda: rules.check(cells, experiment, plan.target, estimated.total_s),
-        FLOODS: lambda: floods(plan, estimated.predictions()),
-        TOOLS: lambda: [*machine.tools(), free_stack(plan.target)],
-        ROOM: lambda: machine.room(cells, plan.target, results_dir),
-        ACCOUNT: lambda: [
-            *(
-                account.emulator(cells)
-                if plan.target == "local"
-                else account.check(cells, experiment, estimated.total_s)
-            ),
-            *account.own_object(plan),
-        ],
-    }
-    return [finding for group in groups for finding in checks[group]()]
+    if plan.target == "local":
+        findings = account.emulator(cells)
+    else:
+        findings = account.check(cells, experiment, estimated.total_s)
+    return [*findings, *account.own_object(plan)]
 
 
 def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:

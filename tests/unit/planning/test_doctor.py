@@ -12,7 +12,7 @@ from stampede.emulator import providers
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
 from stampede.planning.checks import account, machine
-from stampede.planning.cost import Estimate
+from stampede.planning.cost import Estimate, estimate
 from stampede.planning.demand import demands
 from stampede.stacks import endpoints
 from tests.fakes.account import DIRECTORY_BUCKETS, FakeAccount
@@ -155,7 +155,8 @@ def asked(monkeypatch, shell):
         monkeypatch.setattr(endpoints, "is_aws", lambda url: is_aws)
         with FakeAccount(**has) as stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            found = checks.run(plan(settings, experiment), [checks.ACCOUNT])
+            made = plan(settings, experiment)
+            found = checks.of_account(made, estimate(made))
         assert all("\n" not in finding.sentence for finding in found)
         return {finding.check: finding for finding in found}
 
@@ -255,7 +256,7 @@ def test_credentials_that_cannot_be_used_are_a_problem_in_one_line_with_the_fix(
     shell, settings, words
 ):
     shell(**settings)
-    [finding] = checks.run(plan(), [checks.ACCOUNT])
+    [finding] = checks.of_account(plan(), estimate(plan()))
     assert (finding.check, finding.status) == ("credentials", PROBLEM)
     assert "\n" not in finding.sentence
     assert words in finding.sentence
@@ -311,8 +312,8 @@ def test_the_doctor_sums_up_passed_checks_in_one_line_and_exits_with_1_at_a_prob
 
 def test_cells_that_lose_messages_or_never_reach_n_are_a_warning():
     two = plan("concurrency_value=1,2 memory_size=2048")
-    predictions = checks.estimate(two).predictions()
-    assert statuses(checks.run(two, [checks.FLOODS])) == {"floods": OK} and len(predictions) == 2
+    predictions = estimate(two).predictions()
+    assert statuses(checks.floods(two, predictions)) == {"floods": OK} and len(predictions) == 2
     for changes, words in (
         ({"dead_lettered": 12}, "12 of 10"),
         ({"time_to_n_s": None}, "never reached"),
