@@ -16,7 +16,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from stampede.cli.arguments import add, add_flag, add_own
@@ -80,8 +79,7 @@ def _update(region: str, stored: Mapping[str, Price], form: str, *, dry_run: boo
     print_rows(rows, form)
     end = "nothing was written"
     if usd_by_name and not dry_run:
-        month = f"{datetime.now(UTC):%Y-%m}"
-        price_list.write(price_list.updated(content, region, usd_by_name, month), prices.FILE)
+        price_list.store(content, region, usd_by_name, prices.FILE)
         end = f"written to {prices.FILE}"
     different = len(usd_by_name) - sum(row["found"] == SAME for row in rows)
     say(f"{counted(len(usd_by_name), 'price')} of {region} found, {different} different; {end}")

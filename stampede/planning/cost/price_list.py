@@ -7,17 +7,17 @@ list. They haven't been tried on AWS.
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from stampede.errors import RunError
-from stampede.planning.cost.prices import FILE, USUAL_REGION
+from stampede.planning.cost.prices import USUAL_REGION
 
 # The API has endpoints in few regions; each knows the prices of all regions.
 API_REGION = "us-east-1"
@@ -75,33 +75,23 @@ def _first_price(tiers: Sequence[Mapping[str, Any]], unit: str) -> float:
     return next(filter(None, prices_usd), 0.0)
 
 
-def updated(
-    stored: Mapping[str, Any], region: str, found: Mapping[str, float], month: str
-) -> dict[str, Any]:
-    """The content of prices.json with `found` (US dollars by name) as the prices of `region` in
-    `month` (YYYY-MM).
-
-    Earlier prices stay with it, and so do the months from which on they were known.
-    """
-    new = copy.deepcopy(dict(stored))
-    entries = new["regions"].setdefault(region, {})
+def store(content: dict[str, Any], region: str, found: Mapping[str, float], file: Path) -> None:
+    """Replace prices.json, whose `content` was read from `file`, with `found` (US dollars by name)
+    as this month's prices of `region`. Earlier prices stay, with the months from which on they were
+    known. Raises RunError if it can't be written."""
+    entries = content["regions"].setdefault(region, {})
     for name, usd in found.items():
-        product, old = new["price_list"][name], entries.get(name, {})
+        product, old = content["price_list"][name], entries.get(name, {})
         before = old.pop("before", [])
         if old.get("usd") is not None:
             before.append(old)
         entries[name] = {
             "usd": usd,
-            "unit": new["regions"][USUAL_REGION][name]["unit"],
-            "as_of": month,
+            "unit": content["regions"][USUAL_REGION][name]["unit"],
+            "as_of": f"{datetime.now(UTC):%Y-%m}",
             "source": f"AWS Price List Query API: {product['service']}, {product['usagetype']}",
             **({"before": before} if before else {}),
         }
-    return new
-
-
-def write(content: Mapping[str, Any], file: Path = FILE) -> None:
-    """Replace prices.json as a whole. Raises RunError if it can't be written."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     text = re.sub(
         r'("usd": )([0-9][^,\n]*)', lambda price: price[1] + format(Decimal(price[2]), "f"), text

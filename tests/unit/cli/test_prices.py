@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from stampede.planning.cost import price_list, prices
+from stampede.planning.cost import prices
 from stampede.stacks import endpoints
 from tests.fakes.price_list import FakePriceList, product
 
@@ -32,9 +32,8 @@ def file(tmp_path, monkeypatch):
         "express_put": s3 | {"usagetype": "Requests-XZ-Tier1", "also": {"group": "S3-API"}},
     }
     path = tmp_path / "prices.json"
-    price_list.write(
-        {"currency": "USD", "regions": {"us-east-1": of_region}, "price_list": products}, path
-    )
+    content = {"currency": "USD", "regions": {"us-east-1": of_region}, "price_list": products}
+    path.write_text(json.dumps(content))
     monkeypatch.setattr(prices, "FILE", path)
     return path
 
