@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted, minutes
@@ -52,10 +51,6 @@ class Estimate:
     def total_s(self) -> float:
         """Seconds of the whole sweep."""
         return sum(self.cells_s.values()) + self.around_s
-
-    def cell_seconds(self, cell: Cell) -> float:
-        """Seconds of one cell of the plan."""
-        return self.cells_s[cell.name]
 
     def predictions(self, ranged: bool = False) -> dict[str, Prediction]:
         """The model's predictions by the name of the cell, with ranges if `ranged`; none for this

@@ -91,7 +91,7 @@ def test_a_local_plan_is_billed_as_on_aws_and_lasts_as_long_as_on_this_machine()
     assert quantities["compute, x86_64"] == pytest.approx((cell.working_s + 2 * cell.start_s) * 2)
     assert not estimated.unforeseen and not estimated.predictions()
     each_s = LOCAL_OPERATION_S + 8 / LOCAL_MIB_PER_S
-    assert estimated.cell_seconds(cell.cell) == pytest.approx(4 * each_s + 10 + 2)
+    assert estimated.cells_s[cell.name] == pytest.approx(4 * each_s + 10 + 2)
     check_budget(estimated, 0.0)
 
 
