@@ -310,6 +310,16 @@ def test_the_doctor_sums_up_passed_checks_in_one_line_and_exits_with_1_at_a_prob
     assert "[fail]  budget:" in failed and (passes, fails) == (0, 1)
 
 
+def test_the_doctor_names_what_is_wrong_with_a_plan_and_with_its_floods(shell, doctor, monkeypatch):
+    shell(**KEYS)
+    with FakeAccount() as stub:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        status, printed = doctor(
+            "--target aws --set memory_size=2048 --set concurrency_value=1 --set timeout_s=5"
+        )
+    assert (status, "[fail]  time limit" in printed, "[warn]  floods" in printed) == (1, True, True)
+
+
 def test_cells_that_lose_messages_or_never_reach_n_are_a_warning():
     two = plan("concurrency_value=1,2 memory_size=2048")
     predictions = estimate(two).predictions()

@@ -103,3 +103,6 @@ def test_a_round_of_several_at_once_is_a_flood_of_its_own():
     assert rounds.time_to_n_s < whole.time_to_n_s, "its environments are warm"
     assert rounds.span_s > 0.8 * whole.span_s
     assert several.floods_s == pytest.approx(rounds.drain_s)
+    alone = download("concurrency_value=1")
+    shared = replace(alone, cells=tuple(replace(cell, rounds=2) for cell in alone.cells))
+    assert foresee(shared)[0].floods_s == foresee(alone)[0].floods_s
