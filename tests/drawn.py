@@ -22,6 +22,7 @@ from statistics import mean
 from typing import NamedTuple
 
 from experiments import EXPERIMENTS, Experiment
+from experiments.parameters import known_parameters
 from stampede.cell import Cell
 from stampede.cli.command_line import main as stampede
 from stampede.errors import UsageError
@@ -30,7 +31,7 @@ from stampede.model import function
 from stampede.model.scenario import evaluate
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
-from stampede.planning.predicting import parameters_of, scenario_of
+from stampede.planning.predicting import question_of
 from stampede.report.published import PublishedCell, every_cell
 from stampede.runs.folder import RunFolder
 from stampede.tables import markdown
@@ -160,14 +161,14 @@ def _beside(experiment: Experiment, row: PublishedCell) -> Compared:
 def average_s(experiment: Experiment, row: PublishedCell) -> float:
     """The model's mean seconds of an operation in a published cell, from a flood, or alone if one
     program's successive runs were published."""
-    parameters = parameters_of(experiment)
+    parameters = known_parameters(experiment.name)
     each = MESSAGES.get(row.published.file, experiment.messages_per_concurrency)
     coordinates = [
         f"{axis.variable}={row.cell[axis.name]}" for axis in experiment.axes if axis.variable
     ]
     plan = make_plan(experiment, "aws", coordinates, messages_per_concurrency=each)
     (demand,) = demands(plan)
-    scenario = scenario_of(experiment, plan, demand)
+    scenario = question_of(plan, demand, parameters).scenario
     if row.published.work:
         work = row.published.work(demand.cell.values, parameters)
         return function.operation(work, scenario.memory_mb, parameters)[0].mean_s

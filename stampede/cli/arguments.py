@@ -19,8 +19,8 @@ from loader.payloads import DEFAULT, Payloads
 from stampede.cell import Cell
 from stampede.errors import UsageError
 from stampede.phrases import counted
-from stampede.planning.plan import Plan, make_plan, rest, with_rounds
-from stampede.planning.settings import refuse_twice, setting_values, split_setting
+from stampede.planning.plan import Plan, complete, make_plan, with_derived, with_rounds
+from stampede.planning.settings import read_single
 from stampede.runs.folder import RESULTS_DIR, RunFolder
 from stampede.stacks.infra_variables import infra_defaults
 
@@ -103,7 +103,7 @@ SHARED: dict[str, dict[str, Any]] = {
     ),
     "--payload": _option(
         "JSON file with the message body for your own function, or with a list of objects with "
-        "payload and weight to draw from (default: {})",
+        "payload and weight to draw from",
         "FILE",
         path,
     ),
@@ -113,7 +113,7 @@ SHARED: dict[str, dict[str, Any]] = {
         "SECONDS",
         seconds,
     ),
-    "--budget-usd": _option("refuse a higher estimate (default: no limit)", "USD", dollars),
+    "--budget-usd": _option("refuse a higher estimate", "USD", dollars),
 }
 # The options of a plan. Their default is None, because --resume refuses all that are given.
 PLAN: dict[str, dict[str, Any]] = {
@@ -129,20 +129,18 @@ PLAN: dict[str, dict[str, Any]] = {
         positive_int,
     ),
     "--warm-up-per-concurrency": _option(
-        "messages per function that are sent first and not counted (default: 0)", "N", whole_number
+        "messages per function that are sent first and not counted", "N", whole_number
     ),
-    "--repeats": _option("run every cell N times (default: 1)", "N", positive_int),
+    "--repeats": _option("run every cell N times", "N", positive_int),
     "--rounds": _option(
         "interleave the cells that share a stack, each in N parts (default: a round per message "
         "at concurrency 1, else 5)",
         "N",
         positive_int,
     ),
-    "--seed": _option(
-        "seed of the order of cells and of the model (default: 1)", "N", whole_number
-    ),
+    "--seed": _option("seed of the order of cells and of the model", "N", whole_number),
     "--start-barrier-s": _option(
-        "start all operations at once, this long after the flood (default: no barrier)",
+        "start all operations at once, this long after the flood",
         "SECONDS",
         seconds,
     ),
@@ -191,8 +189,12 @@ def add_plan(
         metavar="EXPERIMENT",
         help=", ".join(EXPERIMENTS) + (f" (default: {without})" if without else ""),
     )
-    place = "with AWS_ENDPOINT_URL, aws is that endpoint (default: %(default)s)"
-    parser.add_argument("--target", choices=targets, default=targets[0], help=place)
+    parser.add_argument(
+        "--target",
+        choices=targets,
+        default=targets[0],
+        help="with AWS_ENDPOINT_URL, aws is that endpoint (default: %(default)s)",
+    )
     group = parser.add_argument_group("plan")
     for name, settings in PLAN.items():
         group.add_argument(name, **settings)
@@ -210,10 +212,6 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
 
     experiment, options = EXPERIMENTS[arguments.experiment], plan_options(arguments)
     settings, rounds = options.pop("set", []), options.pop("rounds", None)
-    refuse_twice("--set", settings, "give all its values at once, separated by commas")
-    url = own_object_url(settings)
-    if url is not None:
-        settings = _with_own_object(experiment, settings, url)
     make = partial(
         make_plan,
         experiment,
@@ -221,72 +219,55 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
         defaults=infra_defaults(os.environ),
         **{"messages_per_concurrency": experiment.messages_per_concurrency, **options},
     )
-    plan = make(settings)
+    plan = make(_without_urls(experiment, settings))
     for cell in plan.cells:
         # For a region that AWS doesn't have, an estimate would use another region's prices.
-        if unknown := endpoints.unknown_region(str(cell.values["region"])):
-            raise UsageError(f"region: {unknown[0]}", unknown[1])
-    if url is not None:  # with the object's size in S3 instead of the matrix's
+        endpoints.refuse_unknown_region("region", str(cell.values["region"]))
+        if "messages_per_concurrency" in options and experiment.messages(cell.values) is not None:
+            raise UsageError(
+                f"--messages-per-concurrency: {cell.name} takes "
+                f"{counted(cell.messages, 'message')}, which share one list of keys",
+                "leave it out, and use --repeats for more runs",
+            )
+    if own_objects(settings):  # with the object's size in S3 instead of the matrix's
         held = own_object.of_plan(arguments.target, experiment.name, plan.cells)
-        plan = make([*settings, f"{experiment.own_object.size}={held.size_mb}"])
-    if experiment.shared_list is not None and "messages_per_concurrency" in options:
-        for cell in plan.cells:
-            if (count := experiment.messages(cell.values)) is not None:
-                raise UsageError(
-                    f"--messages-per-concurrency: {cell.name} takes {counted(count, 'message')}, "
-                    "which share one list of keys",
-                    "leave it out, and use --repeats for more runs",
-                )
+        plan = make(_without_urls(experiment, settings, held.size_mb))
     return with_rounds(plan, rounds)
 
 
-def _name_of(setting: str) -> str:
-    return setting.partition("=")[0]
+def own_objects(settings: Sequence[str]) -> list[str]:
+    """Those of the `settings` that name an object of the user's own: object=URL."""
+    return [text for text in settings if text.startswith("object=")]
 
 
-def own_object_url(settings: Sequence[str] | None) -> str | None:
-    """The URL of --set object=URL, or None."""
-    return next(
-        (text.partition("=")[2] for text in settings or () if _name_of(text) == "object"), None
-    )
-
-
-def _with_own_object(experiment: Experiment, settings: Sequence[str], url: str) -> list[str]:
-    """Replace --set object=URL by the settings that it stands for. Raises UsageError."""
-    own = experiment.own_object
-    if own is None:
-        raise UsageError(
-            f"--set object: {experiment.name} takes no object of yours", "leave it out"
-        )
-    meant = own.settings(url)
-    others = [text for text in settings if _name_of(text) != "object"]
-    if repeated := [name for name in map(_name_of, others) if name in (*meant, own.size)]:
-        raise UsageError(
-            f"--set {repeated[0]}: --set object={url} says it already", "leave one of them out"
-        )
-    return [*others, *(f"{name}={json.dumps(value)}" for name, value in meant.items())]
+def _without_urls(
+    experiment: Experiment, settings: Sequence[str], size_mb: int | None = None
+) -> list[str]:
+    """The settings with those for which object=URL stands, an object of `size_mb` MiB. Raises
+    UsageError."""
+    urls, own = own_objects(settings), experiment.own_object
+    whole = [text for text in settings if text not in urls]
+    for text in urls:
+        if own is None:
+            raise UsageError(
+                f"--set object: {experiment.name} takes no object of yours", "leave it out"
+            )
+        meant = {**own.settings(text.partition("=")[2]), own.size: size_mb}
+        whole += [f"{name}={json.dumps(value)}" for name, value in meant.items()]
+    return whole
 
 
 def order_of(target: Target, settings: Sequence[str]) -> dict[str, Any]:
     """The open keys of messages that are sent by hand, as set by --order, else the first values of
     the experiment's matrix. Raises UsageError."""
     experiment = target.experiment
-    matrix, axes = experiment.matrices[target.option], experiment.order_axes
-    usual = {**{name: values[0] for name, values in matrix.swept.items()}, **matrix.fixed}
-    chosen = {name: value for name, value in usual.items() if name in axes}
-    refuse_twice("--order", settings, "a flood has one value")
-    no_key = f"the messages of {experiment.name} have no key"
-    for text in settings:
-        name, listed = split_setting("--order", text, axes, no_key)
-        choices = setting_values("--order", name, listed, axes[name])
-        if len(choices) != 1:
-            raise UsageError(
-                f"--order {name}: a flood has one value, got {listed!r}", "start a flood for each"
-            )
-        [chosen[name]] = choices
-    applied = {name: value for name, value in target.outputs.items() if name not in axes}
-    chosen |= rest(experiment, target.option, {**applied, **chosen})
-    return {name: value for name, value in chosen.items() if name in axes}
+    matrix, keys = experiment.matrices[target.option], experiment.order_axes
+    first = {name: values[0] for name, values in matrix.swept.items()} | dict(matrix.fixed)
+    usual = {name: first[name] for name in keys if name in first}
+    values = {name: value for name, value in target.outputs.items() if name not in keys}
+    values |= usual | read_single("--order", settings, experiment)
+    whole = complete(experiment, with_derived(experiment, target.option, values))
+    return {name: whole[name] for name in keys}
 
 
 def payloads_of(

@@ -119,8 +119,12 @@ def build_parser() -> argparse.ArgumentParser:
             verb, help=f"{summary[0].lower()}{summary[1:]}", description=module.__doc__
         )
         module.add_arguments(own)
-        verbose = "print details such as Terraform's commands (default: only each cell's steps)"
-        own.add_argument("-v", "--verbose", action="store_true", help=verbose)
+        own.add_argument(
+            "-v",
+            "--verbose",
+            action="store_true",
+            help="print details such as Terraform's commands",
+        )
     return parser
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from stampede.experiment import HOURS_IN_A_MONTH
+from stampede.experiment import HOURS_IN_A_MONTH, Use
 
 VARIABLE = "server_side_proof"
 # Field names, the request's URI, host ID, user agent and ARNs: about 1,100 bytes with the fields of
@@ -25,13 +26,21 @@ def is_on(values: Mapping[str, Any]) -> bool:
     return values.get(VARIABLE) is True
 
 
-def lines(log_lines: float, hours: float) -> dict[tuple[str, str, str], float]:
-    """Quantities of `log_lines`, kept for `hours`, by service, words and price."""
-    gb = log_lines * BYTES_PER_LINE / BYTES_IN_A_GB
-    return {
-        ("CloudWatch", "S3 access log lines", "logs_vended_gb"): gb,
-        ("CloudWatch", "storage of access log lines", "logs_stored_gb_month"): gb
-        * hours
-        / HOURS_IN_A_MONTH,
-        ("CloudWatch", "scans of access log lines", "logs_scanned_gb"): SCANS * gb,
+def uses(requests: Sequence[Use], hours: float) -> list[Use]:
+    """The uses of the log lines of those `requests` that S3 logs, kept for `hours`."""
+    months = hours / HOURS_IN_A_MONTH
+    times = {
+        ("S3 access log lines", "logs_vended_gb"): 1,
+        ("storage of access log lines", "logs_stored_gb_month"): months,
+        ("scans of access log lines", "logs_scanned_gb"): SCANS,
     }
+    of_lines = []
+    for use in requests:
+        for (what, price), factor in times.items() if use.price in REQUEST_PRICES else ():
+            gb = factor * use.log_lines * BYTES_PER_LINE / BYTES_IN_A_GB
+            own = {name: gb * getattr(use, name) for name in ("each", "per_cell", "once")}
+            of = f"{use.what} {use.of}"
+            of_lines.append(
+                replace(use, service="CloudWatch", what=what, price=price, of=of, **own)
+            )
+    return of_lines

@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from experiments import EXPERIMENTS
 from stampede.cell import Cell
 from stampede.experiment import Usage
 from stampede.planning.plan import Plan
 
+if TYPE_CHECKING:
+    from stampede.planning.predicting import Question
+
 
 @dataclass(frozen=True)
 class Demand:
     """What a cell needs of AWS, of this machine and of time. Sizes are in MB as Lambda counts them
-    (MiB), times in seconds. The cell `applies` unless the cell before has the same stack. `workers`
-    is the plural noun for what handles its messages.
+    (MiB), times in seconds. The cell `applies` unless the cell before has the same stack.
 
-    If the cell `is_foreseen`, the model predicts its floods: `floods_s` from the first message of
-    each flood to its last record, `working_s` of all operations together, also those that the time
-    limit cuts off, `longest_s` of the slowest operation without a limit, and `start_s`, billed, of
-    an environment's start. Otherwise `working_s` is an upper bound of the time in Lambda."""
+    If the model can predict its floods on AWS, `question` has the model's answers: `floods_s` from
+    the first message of each flood to its last record, `working_s` of all operations together, also
+    those that the time limit cuts off, `longest_s` of the slowest operation without a limit, and
+    `start_s`, billed, of an environment's start. Otherwise `why_not` says why, and `working_s` is
+    an upper bound of the time in Lambda."""
 
     cell: Cell
     usage: Usage
     barrier_s: float = 0.0
     applies: bool = True
-    workers: str = "functions"
-    is_foreseen: bool = False
+    question: Question | None = None
+    why_not: str = ""
     floods_s: float = 0.0
     working_s: float = 0.0
     longest_s: float = 0.0
@@ -88,7 +92,6 @@ def demands(plan: Plan) -> list[Demand]:
             usage=experiment.usage(cell.values),
             barrier_s=plan.start_barrier_s or 0.0,
             applies=cell.block != last,
-            workers=experiment.worker[1],
         )
         for cell, last in zip(plan.cells, before, strict=False)
     ]

@@ -14,11 +14,10 @@ from stampede import phrases
 from stampede.cell import Cell, batch_size_of, settings_text
 from stampede.errors import UsageError
 from stampede.planning.settings import (
-    absolute_path,
     cell_name,
-    parse_setting,
-    path_variables,
+    read_settings,
     refuse_broken_rules,
+    with_whole_paths,
 )
 from stampede.runs.stored_json import typed
 from stampede.stacks import hcl
@@ -29,6 +28,7 @@ MAX_CELLS = 1000
 # An interval over rounds needs MINIMUM_ROUNDS of report/intervals.py. With more rounds N functions
 # are busy for less of the time.
 USUAL_ROUNDS = 5
+OF_INFRA = {name: rule.default for name, rule in RULES.items()}
 
 
 @dataclass(frozen=True)
@@ -71,55 +71,40 @@ class Plan:
     def variables(self, cell: Cell, defaults: Mapping[str, Any]) -> dict[str, Any]:
         """The Terraform variables of a cell: those that the plan names, and those that differ from
         `defaults` (`infra_defaults()`). A value that only null stands for is null."""
-        named = ("experiment", *self.fixed, *self.swept)
-        unused = EXPERIMENTS[self.experiment].unused
-        values = {
-            name: None if _only_null_means(name, value) else value
-            for name, value in _of_stack(cell).items()
-        }
-        is_set = {
-            name for name, value in values.items() if name in named or value != defaults.get(name)
-        }
-        return {
-            name: value for name, value in values.items() if name in is_set and name not in unused
-        }
+        named = {"experiment", *self.fixed, *self.swept}
+        unused = {*EXPERIMENTS[self.experiment].unused, *cell.in_order()}
+        variables = {}
+        for name, own in cell.values.items():
+            value = None if _only_null_means(name, own) else own
+            if name not in unused and (name in named or value != defaults.get(name)):
+                variables[name] = value
+        return variables
 
     def as_dict(self) -> dict[str, Any]:
         """The plan for run.json, without its experiment and cells, which stand next to it."""
         stored = asdict(replace(self, cells=()))
-        return {
-            name: value for name, value in stored.items() if name not in ("experiment", "cells")
-        }
+        return {name: stored[name] for name in stored if name not in ("experiment", "cells")}
 
     @classmethod
     def from_run(cls, manifest: Mapping[str, Any]) -> Plan:
-        """The plan in a run.json. Raises ValueError if a part is missing or invalid."""
+        """The plan in a run.json, with defaults for variables that are newer. Raises ValueError if
+        a part is missing or invalid, and UsageError for a value that its rule refuses."""
         experiment = of_run(manifest)
         stored = typed(manifest.get("cells"), list[Any])
         if not 0 < len(stored) <= MAX_CELLS:
             raise ValueError(f"it has {phrases.counted(len(stored), 'cell')}")
-        cells = tuple(_read_again(Cell.from_json(row, experiment), experiment) for row in stored)
+        cells = []
+        for row in stored:
+            cell = Cell.from_json(row, experiment)
+            values = _checked(experiment, {**_defaults(experiment), **cell.values})
+            cells.append(replace(cell, values=values))
         options = typed(manifest.get("plan"), dict[str, Any])
-        return replace(
-            typed({**options, "experiment": experiment.name, "cells": []}, cls), cells=cells
-        )
-
-
-def _of_stack(cell: Cell) -> dict[str, Any]:
-    in_order = cell.in_order()
-    return {name: value for name, value in cell.values.items() if name not in in_order}
+        plan = typed({**options, "experiment": experiment.name, "cells": []}, cls)
+        return replace(plan, cells=tuple(cells))
 
 
 def _only_null_means(name: str, value: Any) -> bool:
     return name in RULES and value in RULES[name].null_means
-
-
-def _read_again(cell: Cell, experiment: Experiment) -> Cell:
-    """A stored cell, with defaults for variables that are newer. Raises ValueError."""
-    try:
-        return replace(cell, values=_checked(experiment, {**_defaults(experiment), **cell.values}))
-    except UsageError as error:
-        raise ValueError(error.found) from None
 
 
 def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,10 +118,8 @@ def _checked(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any
     return values
 
 
-def _defaults(experiment: Experiment, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The defaults of the experiment's variables; if `defaults` is None, those of infra/."""
-    if defaults is None:
-        defaults = {name: rule.default for name, rule in RULES.items()}
+def _defaults(experiment: Experiment, defaults: Mapping[str, Any] = OF_INFRA) -> dict[str, Any]:
+    """The defaults of the experiment's variables."""
     return {name: value for name, value in defaults.items() if takes(name, experiment.name)}
 
 
@@ -144,20 +127,22 @@ def make_plan(
     experiment: Experiment,
     target: str,
     settings: Sequence[str],
-    defaults: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] = OF_INFRA,
     *,
+    messages_per_concurrency: int,
+    warm_up_per_concurrency: int = 0,
     repeats: int = 1,
     seed: int = 1,
-    **options: Any,
+    start_barrier_s: float | None = None,
 ) -> Plan:
     """The plan of `experiment` on `target`. The settings `variable=v1,v2` of --set replace values
-    of the default matrix, and those replace `defaults`, which are `infra_defaults()` or, if None,
-    those of infra/ itself.
+    of the default matrix, and those replace `defaults`, which are `infra_defaults()`, or those of
+    infra/ itself.
 
-    If the matrix has several products of values, a text tells them apart. Each product keeps the
-    texts that it has among its own values, the first one also those that no product has, and a
-    product that keeps none is dropped. Numbers replace the values in all products, but no setting
-    changes a value that a product has pinned. Two equal combinations are one cell.
+    If the matrix has several products of values, a text tells them apart: each product keeps the
+    texts that it has among its own values, and one that keeps none is dropped. Numbers replace the
+    values in all products, but no setting changes a number that a product has pinned. Two equal
+    combinations are one cell.
 
     A variable that the experiment controls while another one is swept has its controlled value in
     every cell, unless it is set.
@@ -165,7 +150,7 @@ def make_plan(
     Raises UsageError for an unknown variable, a value that is given twice or that its rule refuses,
     or more than MAX_CELLS cells.
     """
-    chosen = dict(parse_setting(setting, experiment) for setting in settings)
+    chosen = read_settings("--set", settings, experiment)
     products, fixed = _with_settings(experiment.matrices[target], chosen)
     combinations = _combinations(products)
     _refuse_unused(chosen, combinations, fixed)
@@ -179,32 +164,41 @@ def make_plan(
         name for name in products[0] if len({str(cell.get(name)) for cell in combinations}) > 1
     ]
     defaults = _defaults(experiment, defaults)
-    for name in several:
-        controlled = experiment.controlled.get(name, {})
-        fixed = {
-            key: value
-            for key, value in controlled.items()
-            if defaults[key] is None and key not in swept
-        } | fixed
-    messages = options["messages_per_concurrency"]
-    warm_up = options.get("warm_up_per_concurrency", 0)
+    controlled = {
+        key: value
+        for name in several
+        for key, value in experiment.controlled.get(name, {}).items()
+        if defaults[key] is None and key not in swept
+    }
+    fixed = controlled | fixed
     cells = []
-    for repeat, coordinates in itertools.product(range(1, repeats + 1), combinations):
+    numbers = range(1, repeats + 1) if repeats > 1 else [None]
+    for repeat, coordinates in itertools.product(numbers, combinations):
         values = _cell_values(experiment, target, defaults, {**fixed, **coordinates})
-        own = experiment.messages({**values, "messages_per_concurrency": messages})
+        own = experiment.messages({**values, "messages_per_concurrency": messages_per_concurrency})
         at_once = values["concurrency_value"] * batch_size_of(values)
         cell = Cell(
-            name=cell_name(coordinates | ({"repeat": repeat} if repeats > 1 else {})),
+            name=cell_name(coordinates | ({"repeat": repeat} if repeat else {})),
             values=values,
             axes=tuple(experiment.axes),
             settings=settings_text(values, several, experiment),
-            repeat=repeat if repeats > 1 else None,
-            messages=at_once * messages if own is None else own,
-            warm_up_messages=at_once * warm_up,
+            repeat=repeat,
+            messages=at_once * messages_per_concurrency if own is None else own,
+            warm_up_messages=at_once * warm_up_per_concurrency,
         )
         cells.append(cell)
-    options |= {"repeats": repeats, "seed": seed}
-    return Plan(experiment.name, target, _shuffled(cells, seed), swept, tuple(fixed), **options)
+    return Plan(
+        experiment=experiment.name,
+        target=target,
+        cells=_shuffled(cells, seed),
+        swept=swept,
+        fixed=tuple(fixed),
+        messages_per_concurrency=messages_per_concurrency,
+        warm_up_per_concurrency=warm_up_per_concurrency,
+        repeats=repeats,
+        seed=seed,
+        start_barrier_s=start_barrier_s,
+    )
 
 
 # The values of each variable, of which every combination is a cell. A value that isn't in a tuple
@@ -215,31 +209,24 @@ Product = dict[str, Any]
 def _with_settings(
     matrix: Matrix, chosen: Mapping[str, list[Any]]
 ) -> tuple[list[Product], dict[str, Any]]:
-    """The products of a matrix with the `chosen` values, and what all cells have the same."""
+    """The products of a matrix with the `chosen` values, by `make_plan`'s rule, and what all cells
+    have the same. A chosen variable is the last in a cell's name."""
     products = [{**matrix.swept, **also} for also in ({}, *matrix.also)]
     fixed = dict(matrix.fixed)
     for name, values in chosen.items():
         fixed.pop(name, None)
-        if len(values) == 1 and not any(name in product for product in products):
+        if len(values) == 1 and name not in matrix.swept:
             fixed[name] = values[0]
-        else:
-            products = _replaced(products, name, values)
+            continue
+        is_choice = len(products) > 1 and all(isinstance(value, str) for value in values)
+        for product in products:
+            own = product.pop(name, ())
+            if is_choice and name in matrix.swept:
+                product[name] = [value for value in values if value in own]
+            else:
+                product[name] = values if isinstance(own, tuple | list) else own
+        products = [product for product in products if product[name] != []]
     return products, fixed
-
-
-def _replaced(products: Sequence[Product], name: str, values: Sequence[Any]) -> list[Product]:
-    """The products with `values` of a variable, now the last, by `make_plan`'s rule."""
-    others = [{key: product[key] for key in product if key != name} for product in products]
-    own_values = [product.get(name, ()) for product in products]
-    if not all(own_values) or not all(isinstance(value, str) for value in values):
-        return [
-            other | {name: values if isinstance(own, tuple | list) else own}
-            for other, own in zip(others, own_values, strict=True)
-        ]
-    in_none = set(values).difference(*own_values)
-    own_values[0] = [*own_values[0], *in_none]
-    kept = [[value for value in values if value in own] for own in own_values]
-    return [other | {name: own} for other, own in zip(others, kept, strict=True) if own]
 
 
 def _combinations(products: Iterable[Product]) -> list[dict[str, Any]]:
@@ -277,26 +264,17 @@ def _cell_values(
     experiment: Experiment, target: str, defaults: Mapping[str, Any], own: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All values of a cell with `own`. Raises UsageError for a value that its rule refuses."""
-    values = {**own, **rest(experiment, target, own)}
-    paths = {
-        name: str(absolute_path(values[name]))
-        for name in path_variables()
-        if values.get(name) is not None
-    }
-    return _checked(experiment, {**defaults, **values, **paths, "experiment": experiment.name})
+    values = with_whole_paths(with_derived(experiment, target, own))
+    return _checked(experiment, {**defaults, **values, "experiment": experiment.name})
 
 
-def rest(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that nobody set in a cell with these `values`: those that the matrix of `target`
-    derives, and the defaults of the other axes of the work order."""
-    rest_values: dict[str, Any] = {}
+def with_derived(experiment: Experiment, target: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with those that the matrix of `target` derives, where nobody set them."""
+    whole = dict(values)
     for name, of_others in sorted(experiment.matrices[target].rest.items()):
-        if values.get(name) is None:
-            rest_values[name] = of_others({**values, **rest_values})
-    whole = complete(experiment, {**values, **rest_values})
-    return rest_values | {
-        name: whole[name] for name in experiment.order_axes if values.get(name) is None
-    }
+        if whole.get(name) is None:
+            whole[name] = of_others(whole)
+    return whole
 
 
 def complete(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -325,9 +303,9 @@ def _shuffled(cells: Iterable[Cell], seed: int) -> tuple[Cell, ...]:
     cells of each, are shuffled by `seed`, so that drift doesn't look like an effect of N."""
     stacks: dict[str, list[Cell]] = {}
     for cell in cells:
-        stacks.setdefault(json.dumps([cell.repeat, _of_stack(cell)], sort_keys=True), []).append(
-            cell
-        )
+        of_stack = {name: cell.values[name] for name in cell.values.keys() - cell.in_order()}
+        key = json.dumps([cell.repeat, of_stack], sort_keys=True)
+        stacks.setdefault(key, []).append(cell)
     groups, dice = list(stacks.values()), random.Random(seed)
     dice.shuffle(groups)
     for group in groups:
@@ -355,8 +333,7 @@ def with_rounds(plan: Plan, asked: int | None = None) -> Plan:
         cells += [replace(cell, rounds=1 if is_apart else rounds) for cell in stack]
     if asked is not None and asked > 1 and all(cell.rounds == 1 for cell in cells):
         raise UsageError(
-            f"--rounds {asked}: no cells of this sweep can be interleaved: that takes two on one "
-            "stack, each with at least 2 x N messages that share no list of keys",
+            f"--rounds {asked}: no cells of this sweep share a stack and have 2 x N messages each",
             "leave it out, and use --repeats for more runs",
         )
     return replace(plan, cells=tuple(cells))

@@ -64,29 +64,30 @@ def time_limit(cells: Sequence[Demand], operation: str, target: str = "aws") -> 
     def longest_s(demand: Demand) -> float:
         return max(demand.longest_s, demand.preparation_s("aws")) if target == "aws" else 0.0
 
-    def expected_s(demand: Demand) -> float:
-        return longest_s(demand) + demand.barrier_s + RECORD_MARGIN_S
-
     def share(demand: Demand) -> float:
-        return expected_s(demand) / (LONGEST_HOLD_S if demand.usage.on_hosts else demand.timeout_s)
+        taken_s = longest_s(demand) + demand.barrier_s
+        limit_s = LONGEST_HOLD_S if demand.usage.on_hosts else demand.timeout_s
+        return (taken_s + RECORD_MARGIN_S) / limit_s if taken_s else 0.0
 
     slowest = max(cells, key=share)
-    usage, enough_s = slowest.usage, 2 * math.ceil(expected_s(slowest))
-    if expected_s(slowest) == RECORD_MARGIN_S or share(slowest) < NEAR:
+    if share(slowest) < NEAR:
         return Finding("time limit", OK)
-    what = f"one {operation}" if longest_s(slowest) <= slowest.longest_s else "the preparation"
-    limit = (
-        "SQS holds a message for 12 h" if usage.on_hosts else f"timeout_s is {slowest.timeout_s}"
+    usage, slowest_s = slowest.usage, longest_s(slowest)
+    what = f"one {operation}" if slowest_s <= slowest.longest_s else "the preparation"
+    limit = f"timeout_s is {slowest.timeout_s}"
+    if usage.on_hosts:
+        limit = "SQS holds a message for 12 h"
+    enough_s = 2 * math.ceil(slowest_s + slowest.barrier_s + RECORD_MARGIN_S)
+    is_possible = usage.in_lambda and RULES["timeout_s"].allows(enough_s)
+    larger = f"--set timeout_s={enough_s}, or " if is_possible else ""
+    status = PROBLEM if share(slowest) >= 1 else WARNING
+    return Finding(
+        "time limit",
+        status,
+        f"{slowest_s:,.1f} s for {what}, {slowest.barrier_s:g} s at the start barrier and "
+        f"{RECORD_MARGIN_S:g} s for the record, but {limit} ({slowest.name})",
+        f"use {larger}a smaller {usage.sized_by}, {usage.faster_by}, or a shorter barrier",
     )
-    takes = f"{longest_s(slowest):,.1f} s for {what}, {slowest.barrier_s:g} s at the start barrier"
-    found = f"{takes} and {RECORD_MARGIN_S:g} s for the record, but {limit} ({slowest.name})"
-    larger = (
-        f"--set timeout_s={enough_s}, or "
-        if usage.in_lambda and RULES["timeout_s"].allows(enough_s)
-        else ""
-    )
-    way_out = f"use {larger}a smaller {usage.sized_by}, {usage.faster_by}, or a shorter barrier"
-    return Finding("time limit", PROBLEM if share(slowest) >= 1 else WARNING, found, way_out)
 
 
 def trigger(cells: Sequence[Demand]) -> Finding:
@@ -102,19 +103,21 @@ def fitting_pollers(n: int) -> int:
 def _out_of_reach(demand: Demand) -> Wrong:
     n, pollers = demand.concurrency, demand.pollers
     if pollers is None:
-        beyond = (
+        if n <= MOST_WITHOUT_POLLERS:
+            return None
+        return (
+            PROBLEM,
             f"concurrency_value {n}: an SQS trigger in standard mode reaches "
-            f"{MOST_WITHOUT_POLLERS} at most"
+            f"{MOST_WITHOUT_POLLERS} at most",
+            "set provisioned_pollers, or sweep a smaller N",
         )
-        way_out = "set provisioned_pollers, or sweep a smaller N"
-        return (PROBLEM, beyond, way_out) if n > MOST_WITHOUT_POLLERS else None
     least, most = pollers
     reach, fitting = most * INVOCATIONS_PER_POLLER, fitting_pollers(n)
     way_out = f"use --set provisioned_pollers={{minimum={min(least, fitting)},maximum={fitting}}}"
     setting = f"provisioned_pollers {{minimum={least},maximum={most}}}"
-    found = f"{setting} fetch for {reach:,} functions at once, and concurrency_value is {n}"
     if least > most:
         return PROBLEM, f"{setting}: the maximum must not be below the minimum", way_out
+    found = f"{setting} fetch for {reach:,} functions at once, and concurrency_value is {n}"
     if reach < n:
         return PROBLEM, found, way_out
     # A message that finds no free function is throttled and retried until its visibility timeout
@@ -126,25 +129,22 @@ def _out_of_reach(demand: Demand) -> Wrong:
 def access_logs(option: str, run_s: float) -> Wrong:
     """S3's own count of the requests (server_side_proof) is available at --target `option`, and
     within the sweep's `run_s` seconds."""
-    variable = access_log.VARIABLE
-    configured = targets.configured({}) if option == "aws" else None
-    elsewhere = (
-        configured.url_of("s3") or configured.url_of("logs") if configured else "the embedded AWS"
-    )
+    variable, elsewhere = access_log.VARIABLE, "the embedded AWS"
+    if option == "aws":
+        configured = targets.configured({})
+        elsewhere = configured.url_of("s3") or configured.url_of("logs")
     if elsewhere:
-        problem = (
-            f"{variable}: only S3 on AWS delivers server access logs, and {elsewhere} isn't AWS"
+        return (
+            PROBLEM,
+            f"{variable}: only S3 on AWS delivers server access logs, and {elsewhere} isn't AWS",
+            f"leave {variable} out (--set, TF_VAR_{variable}, *.tfvars)",
         )
-        return PROBLEM, problem, f"leave {variable} out (--set, TF_VAR_{variable}, *.tfvars)"
     sweep_s = run_s - access_log.WAIT_S
     if sweep_s >= 2 * LOGS_BEGIN_S:
         return None
-    problem = (
+    return (
+        WARNING,
         f"S3 logs requests from {minutes(LOGS_BEGIN_S)} after the apply, and this sweep takes "
-        f"about {minutes(sweep_s)}: few or none of its requests will be logged"
+        f"about {minutes(sweep_s)}: few or none of its requests will be logged",
+        "apply the stack earlier, and use --take-over --keep (docs/server_side_proof.md)",
     )
-    way_out = (
-        "apply the stack half an hour earlier, and use --take-over --keep "
-        "(docs/server_side_proof.md)"
-    )
-    return WARNING, problem, way_out

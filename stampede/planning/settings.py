@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments import EXPERIMENTS, Axis, Experiment
+from experiments import Experiment
 from stampede.cell import batch_size_of
 from stampede.errors import UsageError
 from stampede.stacks import hcl
@@ -21,77 +20,69 @@ from stampede.variable_rules import RULES, Rule
 # (Lambda guide, services-sqs-configure).
 HOLDS = RULES["visibility_timeout_s"].shared["timeouts"]
 BATCH = RULES["batch_size"].shared
+# The variables that name a file or folder, of which tables and records only show the name.
+PATHS = [name for name, rule in RULES.items() if rule.shared.get("is_path")]
 
 
-def parse_setting(text: str, experiment: Experiment) -> tuple[str, list[Any]]:
-    """Split `variable=v1,v2` of --set: a Terraform variable, or an axis of the work order. Raises
-    UsageError."""
-    axes = experiment.order_axes
-    elsewhere = [name for other in EXPERIMENTS.values() for name in other.order_axes]
-    name, listed = split_setting(
-        "--set", text, [*RULES, *axes, *elsewhere], "infra/ has no variable"
-    )
-    if name == "experiment":
-        raise UsageError(
-            "--set experiment: the experiment isn't a setting of its own plan",
-            "give it as EXPERIMENT",
-        )
-    is_own = name in axes or (name in RULES and takes(name, experiment.name))
-    if not is_own or name in experiment.unused:
-        raise UsageError(f"--set {name}: {experiment.name} doesn't use it", "leave it out")
-    ruled = {axis.variable: axis for axis in experiment.axes if axis.in_order or axis.allowed}
-    values = setting_values("--set", name, listed, ruled.get(name))
-    if len(set(map(hcl.text_of, values))) < len(values):
-        raise UsageError(
-            f"--set {name}: a value is given twice", "use --repeats to run cells again"
-        )
-    return name, values
+def read_settings(
+    option: str, texts: Iterable[str], experiment: Experiment
+) -> dict[str, list[Any]]:
+    """The values of each NAME=V1,V2... of --set (a Terraform variable, or a key of the work order)
+    or --order (a key of the work order), by name. Raises UsageError."""
+    usable = list(experiment.order_axes)
+    if option == "--set":
+        others = {*experiment.unused, "experiment"}
+        usable += [name for name in RULES if takes(name, experiment.name) and name not in others]
+    settings: dict[str, list[Any]] = {}
+    for text in texts:
+        name, _, listed = text.partition("=")
+        if not name or not listed:
+            raise UsageError(f"{option}: {text!r} isn't of the form NAME=VALUE[,VALUE...]")
+        if name in settings:
+            raise UsageError(
+                f"{option} {name}: given more than once",
+                "give all its values at once, separated by commas",
+            )
+        if name not in usable:
+            near = difflib.get_close_matches(name, usable, n=1)
+            hint = f"did you mean {near[0]}?" if near else "leave it out"
+            raise UsageError(f"{option} {name}: {experiment.name} has no such setting", hint)
+        settings[name] = _values(option, name, listed, experiment)
+    return settings
 
 
-def refuse_twice(option: str, settings: Iterable[str], way_out: str) -> None:
-    """Raise UsageError if two of the `settings`, NAME=VALUES, have the same name: Terraform would
-    take the last one, but both may be meant."""
-    for name, times in Counter(text.partition("=")[0] for text in settings).items():
-        if times > 1:
-            raise UsageError(f"{option} {name}: given more than once; {way_out}")
+def read_single(option: str, texts: Iterable[str], experiment: Experiment) -> dict[str, Any]:
+    """As `read_settings`, where each name has one value."""
+    settings = read_settings(option, texts, experiment)
+    for name, values in settings.items():
+        if len(values) > 1:
+            raise UsageError(f"{option} {name}: takes one value here, got {len(values)}")
+    return {name: value for name, [value] in settings.items()}
 
 
-def split_setting(option: str, text: str, known: Collection[str], has_no: str) -> tuple[str, str]:
-    """Split `name=values`. Raises UsageError for another form or an unknown name."""
-    name, _, listed = text.partition("=")
-    if not name or not listed:
-        form = "VARIABLE=VALUE[,VALUE...]" if option == "--set" else "KEY=VALUE"
-        raise UsageError(f"{option}: {text!r} isn't of the form {form}")
-    if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"known: {', '.join(sorted(known))}" if known else "leave it out"
-        raise UsageError(
-            f"{option}: {has_no} {name!r}", f"did you mean {near[0]}?" if near else hint
-        )
-    return name, listed
-
-
-def setting_values(option: str, name: str, listed: str, axis: Axis | None) -> list[Any]:
-    """Read `v1,v2` as values of the variable `name`, or of an `axis` of the work order. null is the
-    default, and {...} and [...] are HCL or JSON.
+def _values(option: str, name: str, listed: str, experiment: Experiment) -> list[Any]:
+    """Read `v1,v2`. null is the default, and {...} and [...] are HCL or JSON.
 
     Commas within braces, brackets and double quotes don't separate values. Raises UsageError.
     """
-    variable = None if axis and axis.in_order else RULES.get(name)
+    axis = next((axis for axis in experiment.axes if axis.variable == name), None)
+    variable = None if axis and axis.in_order else RULES[name]
     try:
         values = [_value(part, variable) for part in hcl.split(listed)]
     except HclError as error:
-        quote = (
+        way_out = (
             'write a text with commas, quotes or brackets in double quotes ("a, b"), and an '
-            "object like"
+            "object like {minimum=2,maximum=20}"
         )
-        unread = f"{option} {name}: {listed!r} can't be read: {error}"
-        raise UsageError(unread, f"{quote} {{minimum=2,maximum=20}}") from None
+        raise UsageError(f"{option} {name}: {listed!r} can't be read: {error}", way_out) from None
     for value in values:
-        if axis and not axis.takes(value):
+        if axis and (axis.in_order or axis.allowed) and not axis.takes(value):
             raise UsageError(f"{option} {name}: must be {axis.rule}, got {value!r}")
         if variable and (why := variable.refusal(value)):
             raise UsageError(f"{option} {name}: {why}", variable.fix)
+    if len(set(map(hcl.text_of, values))) < len(values):
+        way_out = "use --repeats to run cells again"
+        raise UsageError(f"{option} {name}: a value is given twice", way_out)
     return values
 
 
@@ -127,15 +118,11 @@ def refuse_broken_rules(values: Mapping[str, Any]) -> None:
         way_out = "add --set batching_window_s=1, for --target aws"
         raise UsageError(f"batch_size = {batch_size}: {BATCH['window_rule']}", way_out)
     hidden_s, timeout_s = values.get("visibility_timeout_s"), values.get("timeout_s")
-    if (
-        hidden_s is not None
-        and timeout_s is not None
-        and hidden_s < (least_s := least_hidden_s(values))
-    ):
-        least = f"{HOLDS} x timeout_s{' + batching_window_s' * bool(window_s)} = {least_s}"
-        rule = f"must be at least {least}, got {hidden_s}"
+    if None not in (hidden_s, timeout_s) and hidden_s < least_hidden_s(values):
         raise UsageError(
-            f"visibility_timeout_s: {rule}", "leave it out, or use a shorter timeout_s"
+            f"visibility_timeout_s: must be at least {HOLDS} x timeout_s"
+            f"{' + batching_window_s' * bool(window_s)} = {least_hidden_s(values)}, got {hidden_s}",
+            "leave it out, or use a shorter timeout_s",
         )
 
 
@@ -144,22 +131,18 @@ def least_hidden_s(values: Mapping[str, Any]) -> int:
     return HOLDS * values["timeout_s"] + (values.get("batching_window_s") or 0)
 
 
-def path_variables() -> list[str]:
-    """The variables that name a file or folder, of which tables and records only show the name."""
-    return [name for name, rule in RULES.items() if rule.shared.get("is_path")]
+def with_whole_paths(values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` with the paths of PATHS from the root; a relative one begins at the current
+    folder."""
+    paths = {name: str(_absolute(values[name])) for name in PATHS if values.get(name) is not None}
+    return {**values, **paths}
 
 
-def absolute_path(path: Any) -> Path:
-    """A path of a setting; a relative path begins at the current folder."""
+def _absolute(path: Any) -> Path:
     return Path(str(path)).expanduser().resolve()
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:
     """A cell's ID in messages and records, such as memory_size=1024,concurrency_value=5."""
-    paths = path_variables()
-    names = {
-        name: absolute_path(cell[name]).name
-        for name in cell
-        if name in paths and cell[name] is not None
-    }
+    names = {name: _absolute(cell[name]).name for name in PATHS if cell.get(name) is not None}
     return ",".join(f"{name}={hcl.text_of(value)}" for name, value in {**cell, **names}.items())

@@ -143,17 +143,17 @@ def endpoint_words(url: str, services: Mapping[str, str]) -> str:
     return f"{endpoint} (for {', '.join(services)} only; everything else is AWS)"
 
 
-def unknown_region(region: str) -> tuple[str, str] | None:
-    """The message that Lambda has no such region, according to botocore's data, and the way out;
-    None if it has."""
+def refuse_unknown_region(option: str, region: str) -> None:
+    """Raise UsageError, which names `option`, for a region that Lambda doesn't have, according to
+    botocore's data."""
     resolver = EndpointResolver(Loader().load_data("endpoints"))
     partitions = resolver.get_available_partitions()
     listed = (resolver.get_available_endpoints("lambda", partition) for partition in partitions)
     names = [name for names in listed for name in names]
     if region in names:
-        return None
+        return
     near = difflib.get_close_matches(region, names, n=2)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else "`aws account list-regions` lists yours"
     )
-    return f"AWS Lambda has no region {region!r}", hint
+    raise UsageError(f"{option}: AWS Lambda has no region {region!r}", hint)

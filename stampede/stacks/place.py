@@ -49,31 +49,19 @@ def refuse_another(
     )
 
 
-def is_of(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> bool:
-    """Whether the run of `stored`, its run.json, may have been sent to the stack of `outputs`."""
-    account = stored.get("account", {})
-    noted = {
-        "experiment": stored.get("experiment"),
-        **{name: account.get(name) for name in ("account_id", "region")},
-    }
-    return all(value is None or outputs.get(name, value) == value for name, value in noted.items())
-
-
-def stack_words(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, str]:
-    """The stack of `outputs` and that of the run of `stored`, its run.json, in words that tell them
-    apart."""
-    stacks = outputs, {"experiment": stored.get("experiment")} | stored.get("account", {})
-    names = [
+def other_stack(outputs: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
+    """Why the run of `stored`, its run.json, can't have been sent to the stack of `outputs`; empty
+    if it may have been."""
+    of_run = {"experiment": stored.get("experiment"), **stored.get("account", {})}
+    names = ("experiment", "region", "account_id")
+    if all(of_run.get(name) in (None, outputs.get(name, of_run.get(name))) for name in names):
+        return ""
+    other, applied = (
         f"{stack.get('experiment') or 'an unknown experiment'} in "
-        f"{stack.get('region') or 'an unknown region'}"
-        for stack in stacks
-    ]
-    if names[0] == names[1]:
-        names = [
-            f"{name} of account {stack.get('account_id')}"
-            for name, stack in zip(names, stacks, strict=True)
-        ]
-    return names[0], names[1]
+        f"{stack.get('region') or 'an unknown region'}, account {stack.get('account_id')}"
+        for stack in (of_run, outputs)
+    )
+    return f"it is of {other}, but the applied stack is {applied}"
 
 
 def refuse_elsewhere(

@@ -188,7 +188,7 @@ class SweepRun:
             self._block(self._apply(block, f"{len(done) + 1} of {len(left)}"), block)
             done += block
             if to_come := left[len(done) :]:
-                left_s = sum(map(self._estimate.cell_seconds, to_come))
+                left_s = sum(self._estimate.cells_s[cell.name] for cell in to_come)
                 say(f"{counted(len(to_come), 'cell')} left, about {duration(left_s)}", style="dim")
 
     def _apply(self, block: Sequence[Cell], place: str) -> Target:

@@ -13,10 +13,10 @@ from stampede.checkout import ROOT
 from stampede.cli.command_line import main
 from stampede.finding import BUILD, PROBLEM
 from stampede.model.prediction import Prediction
-from stampede.planning import checks, cost, predicting
+from stampede.planning import checks, cost
 from stampede.planning.cost.prices import read_prices
 from stampede.planning.plan import make_plan
-from stampede.planning.predicting import foreseen, prediction, questions
+from stampede.planning.predicting import Question, foresee
 from stampede.report.published import every_cell
 from stampede.stacks.infra_variables import infra_defaults
 from stampede.variable_rules import RULES
@@ -97,14 +97,18 @@ def test_its_declaration_names_nothing_that_is_not_there(experiment):
 
 
 def test_its_default_matrix_obeys_its_own_rules_and_lambdas(plan):
-    problems = [finding for finding in checks.run(plan, [checks.PLAN]) if finding.status == PROBLEM]
+    problems = [
+        finding
+        for finding in checks.of_plan(plan, cost.estimate(plan))
+        if finding.status == PROBLEM
+    ]
     # A program that isn't built on this machine says nothing about the plan.
     assert [finding.sentence for finding in problems if finding.way_out != BUILD] == []
 
 
 def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(plan, capsys, monkeypatch):
     # the next test asks the model
-    monkeypatch.setattr(predicting, "prediction", lambda *_: AT_HALF)
+    monkeypatch.setattr(Question, "predict", lambda *_: AT_HALF)
     command = ["sweep", plan.experiment, "--target", plan.target, "--dry-run", "--format", "json"]
     assert main(command) == 0
     printed = capsys.readouterr()
@@ -121,11 +125,11 @@ def test_its_bill_has_a_price_for_every_line_and_a_total(plan):
 
 
 def test_its_model_foresees_every_cell_of_its_default_matrix(plan):
-    for cell in foreseen(plan):
-        assert cell.is_foreseen and 0 < cell.longest_s <= cell.floods_s, cell.name
+    cells = foresee(plan)
+    for cell in cells:
+        assert cell.question and 0 < cell.longest_s <= cell.floods_s, cell.name
         assert cell.longest_s / 10 < cell.working_s / cell.operations <= cell.longest_s
-    _, question = next(questions(plan))
-    answer = prediction(question)
+    answer = cells[0].question.predict()
     assert (
         answer.bottleneck
         and answer.min_s <= answer.avg_s <= answer.max_s

@@ -1,5 +1,6 @@
 """Sweeps in this process on a simulated AWS, with a stack that applies nothing."""
 
+from collections import defaultdict
 from types import SimpleNamespace
 
 from stampede.runs.description import RunDescription
@@ -7,7 +8,7 @@ from stampede.sweep import sweep as sweep_run
 from stampede.sweep.sweep import SweepRun
 from tests.fakes.own_sleep import replace_sleep
 
-ESTIMATE = SimpleNamespace(cells=(), as_dict=dict, cell_seconds=lambda cell: 12.0)
+ESTIMATE = SimpleNamespace(cells=(), as_dict=dict, cells_s=defaultdict(lambda: 12.0))
 OUTPUTS = {
     "memory_size": 1024,
     "method": "stream",

@@ -1,7 +1,7 @@
 """Plans and cells for the tests of planning, the experiments and the model."""
 
 from experiments import EXPERIMENTS
-from stampede.planning.plan import complete, make_plan, rest
+from stampede.planning.plan import complete, make_plan, with_derived
 from stampede.variable_rules import RULES
 
 
@@ -18,4 +18,4 @@ def values(experiment, **changes):
     matrix = chosen.matrices["aws"]
     own = {name: among[0] for name, among in matrix.swept.items()} | dict(matrix.fixed) | changes
     defaults = {name: rule.default for name, rule in RULES.items()}
-    return complete(chosen, defaults | own | rest(chosen, "aws", own))
+    return complete(chosen, defaults | with_derived(chosen, "aws", own))

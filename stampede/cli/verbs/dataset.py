@@ -39,14 +39,24 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    size = "size of the object in MiB, for a data set of one object (default: the stack's)"
-    add_own(parser, "--size-mb", size, "MIB", positive_int)
-    seed = "seed of the objects' content (default: %(default)s)"
-    add_own(parser, "--seed", seed, "N", whole_number, default=1)
-    add_flag(parser, "--remove", "empty those buckets instead (default: upload)")
+    add_own(
+        parser,
+        "--size-mb",
+        "size of the object in MiB, for a data set of one object (default: the stack's)",
+        "MIB",
+        positive_int,
+    )
+    add_own(
+        parser,
+        "--seed",
+        "seed of the objects' content (default: %(default)s)",
+        "N",
+        whole_number,
+        default=1,
+    )
+    add_flag(parser, "--remove", "empty those buckets instead")
     add(parser, "--order")
-    dry_run = "print what would be uploaded or deleted, and stop (default: do it)"
-    add_flag(parser, "--dry-run", dry_run)
+    add_flag(parser, "--dry-run", "print what would be uploaded or deleted, and stop")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,8 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     target = targets.resolve(arguments.target)
     if target.experiment.own_object_of(target.outputs):
-        untouched = f"s3://{target['bucket_name']} is your own: nothing is put there or removed"
-        raise UsageError(f"dataset: {untouched}", "go on with `stampede flood`")
+        raise UsageError(
+            f"dataset: s3://{target['bucket_name']} is your own: nothing is put there or removed",
+            "go on with `stampede flood`",
+        )
     # Replacing an object during a run makes operations fail.
     with stack_lock.holding(target.option, "dataset"):
         (_remove if arguments.remove else _put)(target, arguments)
@@ -75,8 +87,10 @@ def _put(target: Target, arguments: argparse.Namespace) -> None:
     objects, size_mb = experiment.objects(target), arguments.size_mb
     if size_mb is not None:
         if experiment.shared_list is not None or len(objects) != 1:
-            of_one = f"is for an experiment that reads one object, not {experiment.name}"
-            raise UsageError(f"--size-mb: {of_one}", "apply the stack with another size")
+            raise UsageError(
+                f"--size-mb: is for an experiment that reads one object, not {experiment.name}",
+                "apply the stack with another size",
+            )
         objects = [DataObject(objects[0].key, size_mb * MEBIBYTE)]
     seeded, dry_run = events_of(target, in_order), arguments.dry_run
     missing = put_objects(target, objects, arguments.seed, dry_run=dry_run)
@@ -98,8 +112,10 @@ def _remove(target: Target, arguments: argparse.Namespace) -> None:
 
     buckets = list(filter(None, map(target.outputs.get, target.experiment.emptied_before_destroy)))
     if not buckets:
-        itself = f"`terraform destroy` empties the buckets of {target['experiment']} itself"
-        raise UsageError(f"--remove: {itself}; leave it out")
+        raise UsageError(
+            f"--remove: `terraform destroy` empties the buckets of {target['experiment']} itself",
+            "leave it out",
+        )
     for bucket in buckets:
         empty(target, bucket, dry_run=arguments.dry_run)
         print(f"s3://{bucket}")

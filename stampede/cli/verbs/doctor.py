@@ -22,7 +22,7 @@ from experiments import EXPERIMENTS
 from stampede.cli.arguments import add, add_plan, plan_of
 from stampede.errors import refuse_problems
 from stampede.finding import OK, PROBLEM, WARNING, Finding
-from stampede.phrases import counted, quantity
+from stampede.phrases import counted
 from stampede.planning.plan import Plan
 from stampede.program import as_typed
 from stampede.progress import doing, say
@@ -30,7 +30,6 @@ from stampede.tables import print_rows
 
 if TYPE_CHECKING:
     from stampede.planning.cost import Estimate
-    from stampede.planning.predicting import Given
 
 MARKS = {OK: ("[ok]", "green"), WARNING: ("[warn]", "yellow"), PROBLEM: ("[fail]", "bold red")}
 
@@ -44,12 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the estimate and the checks on stdout; status 1 if there is a problem."""
     from stampede.planning import checks
+    from stampede.planning.checks import machine
 
     plan = plan_of(arguments)
     estimated = estimate(plan)
     with doing(f"checking plan, tools and {'account' if plan.target == 'aws' else 'machine'}"):
-        findings = checks.run(plan, estimated=estimated, results_dir=arguments.results_dir)
-        findings.append(checks.budget(estimated, arguments.budget_usd))
+        findings = [
+            *checks.of_plan(plan, estimated),
+            *checks.floods(plan, estimated.predictions()),
+            *machine.tools(),
+            checks.free_stack(plan.target),
+            *machine.room(estimated.cells, plan.target, arguments.results_dir),
+            *checks.of_account(plan, estimated),
+            checks.budget(estimated, arguments.budget_usd),
+        ]
     rows = [asdict(finding) for finding in findings]
     if arguments.format == "json":
         print(json.dumps({"checks": rows, "cost": estimated.as_dict()}, indent=2))
@@ -61,19 +68,21 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if any(finding.status == PROBLEM for finding in findings) else 0
 
 
-def estimate(plan: Plan, given: Given | None = None) -> Estimate:
-    """Cost and duration of `plan` on its target."""
+def estimate(plan: Plan, message_bytes: Sequence[tuple[int, float]] = ()) -> Estimate:
+    """Cost and duration of `plan` on its target, with messages of these sizes."""
     from stampede.planning import cost
-    from stampede.planning.predicting import NOTHING
     from stampede.stacks import target as targets
 
-    return cost.estimate(plan, targets.place(plan.target)["target"], given or NOTHING)
+    kind = targets.place(plan.target)["target"]
+    return cost.estimate(plan, kind=kind, message_bytes=message_bytes)
 
 
 def refuse(findings: Sequence[Finding], plan: Plan) -> None:
     """Raise UsageError for a problem; else print the warnings about what a sweep measures."""
-    doctor = f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options"
-    refuse_problems(findings, doctor)
+    refuse_problems(
+        findings,
+        f"`stampede doctor {plan.experiment} --target {plan.target}` with the same options",
+    )
     for finding in findings:
         if finding.status == WARNING and finding.check in ("floods", "package"):
             say(f"{finding.check}: {finding.sentence}", style="yellow")
@@ -82,18 +91,8 @@ def refuse(findings: Sequence[Finding], plan: Plan) -> None:
 def _print_estimate(estimated: Estimate) -> None:
     from stampede import terminal
 
-    rows = [
-        {
-            "service": item.service,
-            "what": item.what,
-            "quantity": quantity(item.quantity),
-            "unit": item.unit,
-            "USD per unit": "unknown" if item.usd is None else item.usd_per_unit,
-            "USD": "unknown" if item.usd is None else item.usd,
-        }
-        for item in estimated.items
-    ]
-    print_rows(rows, "table")
+    columns = ("service", "what", "quantity", "unit", "usd_per_unit", "usd")
+    print_rows([item.as_dict() for item in estimated.items], "table", columns)
     terminal.tell("\n".join(("", *estimated.sentences(), "")))
 
 
@@ -103,15 +102,11 @@ def print_checks(findings: Sequence[Finding]) -> None:
 
     from stampede import terminal
 
-    passed = {
-        f"{finding.check} ({finding.found})".removesuffix(" ()")
-        for finding in findings
-        if finding.status == OK
-    }
-    lines = {OK: [", ".join(sorted(passed))] if passed else [], WARNING: [], PROBLEM: []}
+    lines: dict[str, list[str]] = {OK: [], WARNING: [], PROBLEM: []}
     for finding in findings:
-        if finding.status != OK:
-            lines[finding.status].append(f"{finding.check}: {finding.sentence}")
+        found = f" ({finding.found})" if finding.status == OK else f": {finding.sentence}"
+        lines[finding.status].append(f"{finding.check}{found}".removesuffix(" ()"))
+    lines[OK] = [", ".join(sorted({*lines[OK]}))] if lines[OK] else []
     for status, (mark, style) in MARKS.items():
         for line in lines[status]:
             terminal.show(Text.assemble((f"{mark:<8}", style), as_typed(line)))

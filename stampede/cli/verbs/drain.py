@@ -37,10 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
     add(parser, "--run", "--deadline-s", "--results-dir", "--format")
-    redelivery = (
-        "wait until SQS redelivers messages without a record (default: count them as unanswered)"
+    add_flag(
+        parser,
+        "--wait-for-redelivery",
+        "wait until SQS redelivers messages without a record (default: count them as unanswered)",
     )
-    add_flag(parser, "--wait-for-redelivery", redelivery)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -73,8 +74,10 @@ def run(arguments: argparse.Namespace) -> int:
             error.add_note(f"the messages in the queue are still being processed; {again}` resumes")
             raise
     if drained.ended_early:
-        during = "SQS redelivers the unanswered messages, maybe during a later flood"
-        say(f"{during}: {again} --wait-for-redelivery` waits for that")
+        say(
+            "SQS redelivers the unanswered messages, maybe during a later flood: "
+            f"{again} --wait-for-redelivery` waits for that"
+        )
     _print(drained.accounts, folder, arguments.format)
     drained.check()
     return 0
@@ -85,8 +88,10 @@ def say_why_failed(accounts: Sequence[CellAccount], folder: RunFolder) -> None:
     if lost := sum(
         account.failed + account.dead_lettered + account.unanswered for account in accounts
     ):
-        errors = f"`stampede query errors --run {folder.as_argument}` shows why"
-        say(f"{counted(lost, 'message')} never succeeded: {errors}")
+        say(
+            f"{counted(lost, 'message')} never succeeded: "
+            f"`stampede query errors --run {folder.as_argument}` shows why"
+        )
 
 
 def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolder:
@@ -95,8 +100,7 @@ def _newest_of(target: Target, newest: RunFolder, results_dir: Path) -> RunFolde
 
     for folder in RunFolder.all_with(results_dir, "sent.jsonl"):
         if is_at(folder.read_json("run.json", {}), target.place) and not _why_gone(target, folder):
-            of_stack = "" if folder.name == newest.name else " of the applied stack"
-            say(f"run {folder.name}: the newest{of_stack}")
+            say(f"run {folder.name}: the newest of the applied stack")
             return folder
     raise UsageError(
         f"--run: the applied stack has no run; the newest is {newest.name} "
@@ -109,16 +113,12 @@ def _why_gone(target: Target, folder: RunFolder) -> str:
     """Why the applied stack isn't that of a run; empty if it is. Raises UsageError for a run of
     another place."""
     from loader.later_stack import is_later
-    from stampede.stacks.place import is_of, refuse_another, stack_words
+    from stampede.stacks.place import other_stack, refuse_another
 
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.name, stored, target.place)
-    applied, other = stack_words(target.outputs, stored)
-    if not is_of(target.outputs, stored):
-        return f"it is of {other}, but the applied stack is {applied}"
-    return (
-        "the applied stack was created after its last message" if is_later(target, folder) else ""
-    )
+    later = "the applied stack was created after its last message"
+    return other_stack(target.outputs, stored) or (later if is_later(target, folder) else "")
 
 
 def _print_stored(folder: RunFolder, form: str, why: str) -> int:

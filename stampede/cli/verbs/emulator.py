@@ -24,13 +24,7 @@ from typing import Any
 from experiments import EXPERIMENTS
 from stampede.cli.arguments import add_flag, add_own
 from stampede.errors import FixableError, UsageError, refuse_problems
-from stampede.planning.settings import (
-    absolute_path,
-    parse_setting,
-    path_variables,
-    refuse_broken_rules,
-    refuse_twice,
-)
+from stampede.planning.settings import read_single, refuse_broken_rules, with_whole_paths
 from stampede.progress import say
 from stampede.stacks.infra_variables import infra_defaults
 
@@ -41,9 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "action", choices=actions, metavar="|".join(actions), help="what to do with it"
     )
-    add_flag(parser, "--apply", "with start: apply the local copy of infra/ (default: start only)")
-    settings = "with --apply: set a Terraform variable; may be repeated (default: local values)"
-    add_own(parser, "--set", settings, "VARIABLE=VALUE", action="append", default=[])
+    add_flag(parser, "--apply", "with start: apply the local copy of infra/")
+    add_own(
+        parser,
+        "--set",
+        "with --apply: set a Terraform variable; may be repeated",
+        "VARIABLE=VALUE",
+        action="append",
+        default=[],
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -60,23 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
 def local_variables(settings: Sequence[str]) -> dict[str, Any]:
     """The variables to apply: the experiment's fixed values for a small machine, replaced by those
     of --set. Raises UsageError for what infra/ would refuse only once the embedded AWS runs."""
-    refuse_twice("--set", settings, "give it once")
-    texts = {text.partition("=")[0]: text for text in settings}
-    name = texts.pop("experiment", "").partition("=")[2] or infra_defaults(os.environ)["experiment"]
+    others = [text for text in settings if not text.startswith("experiment=")]
+    experiments = [text.partition("=")[2] for text in settings if text not in others]
+    name = ",".join(experiments) or infra_defaults(os.environ)["experiment"]
     if name not in EXPERIMENTS:
-        there_are = f"use {', '.join(EXPERIMENTS)}"
-        raise UsageError(f"--set experiment: there is no experiment {name!r}", there_are)
+        raise UsageError(f"--set experiment: must be one of {', '.join(EXPERIMENTS)}, got {name!r}")
     experiment = EXPERIMENTS[name]
-    fixed = experiment.matrices["local"].fixed
-    values = {name: fixed[name] for name in fixed if name not in experiment.order_axes}
-    for variable, text in texts.items():
-        _, choices = parse_setting(text, experiment)
-        if len(choices) > 1:
-            raise UsageError(
-                f"--set {variable}: a stack has one value, got {len(choices)}; give one"
-            )
-        is_path = variable in path_variables()
-        values[variable] = str(absolute_path(choices[0])) if is_path else choices[0]
+    values = with_whole_paths(read_single("--set", others, experiment))
+    for variable, value in experiment.matrices["local"].fixed.items():
+        if variable not in experiment.order_axes:
+            values.setdefault(variable, value)
     refuse_broken_rules(values)
     return {"experiment": name} | values
 
@@ -105,9 +98,6 @@ def _start(variables: dict[str, Any] | None) -> int:
     print(emulator.endpoint_url)
     exports = shlex.quote(str(ministack.exports_file(stack.STATE_DIR)))
     say(f"to use it in this shell with boto3 and the aws CLI: . {exports}")
-    deploy = "`stampede emulator start --apply` deploys an experiment (infra/ itself is for AWS)"
-    measure = "`stampede dataset`, `stampede flood`, `stampede drain`"
-    say(f"next: {measure if stack.applied_resources() else deploy}")
     return 0
 
 
@@ -120,8 +110,11 @@ def _stop() -> int:
         stopped = ministack.stop(stack.STATE_DIR)
         stack.forget_state()
         stack_lock.disown("local")
-    deleted = "stopped the embedded AWS; everything in it is deleted"
-    say(deleted if stopped else "the embedded AWS isn't running")
+    say(
+        "stopped the embedded AWS; everything in it is deleted"
+        if stopped
+        else "the embedded AWS isn't running"
+    )
     return 0
 
 

@@ -35,8 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
         folder = find_run(arguments.results_dir, name, "RUN")
         stored = folder.read_json(evidence.FILE, {})
         if "checks" not in stored:
-            lacking = f"RUN: run {folder.name} has no checks in an {evidence.FILE}"
-            raise UsageError(lacking, "sweeps and drains with --target aws write them")
+            raise UsageError(
+                f"RUN: run {folder.name} has no checks in an {evidence.FILE}",
+                "sweeps and drains with --target aws write them",
+            )
         of_run = {"run": folder.name} if len(arguments.runs) > 1 else {}
         rows += [of_run | row for row in evidence.rows(stored)]
     print_rows(rows, arguments.format)

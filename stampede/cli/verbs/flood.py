@@ -48,12 +48,16 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_stack(parser)
-    count = "how many messages to send (default: the experiment's number x N x batch_size)"
-    add_own(parser, "--messages", count, "N", positive_int)
-    run = "add to this run, or give a new run this id (default: a new run)"
-    add(parser, "--run", metavar="RUN_ID", help=run)
+    add_own(
+        parser,
+        "--messages",
+        "how many messages to send (default: the experiment's number x N x batch_size)",
+        "N",
+        positive_int,
+    )
+    add(parser, "--run", metavar="RUN_ID", help="add to this run, or give a new run this id")
     add_own(parser, "--cell", "name of the cell (default: the stack's settings)", "NAME", cell)
-    add_flag(parser, "--dry-run", "print one message and the count; send nothing (default: send)")
+    add_flag(parser, "--dry-run", "print one message and the count; send nothing")
     add(parser, "--order", "--payload", "--results-dir", "--format")
 
 
@@ -114,19 +118,16 @@ def _cell(target: Target, in_order: Mapping[str, Any], name: str | None) -> Cell
 
 def _refuse_run_of_another(target: Target, folder: RunFolder) -> None:
     """Raise UsageError where the run belongs to another stack: drain couldn't account for both."""
-    from stampede.stacks.place import is_of, refuse_another, stack_words
+    from stampede.stacks.place import other_stack, refuse_another
 
     folder.refuse_unwritable()
     stored = folder.read_json("run.json", {})
     refuse_another("--run", folder.run_id, stored, target.place)
-    form, wrong = stored.get("format", FORMAT), ""
-    if form != FORMAT or not is_flood_by_hand(stored):
-        wrong = f"is a sweep, which has its own cells, or of another version (format {form})"
-    elif not is_of(target.outputs, stored):
-        applied, other = stack_words(target.outputs, stored)
-        wrong = f"is a run of {other}, but the applied stack is {applied}"
+    wrong = other_stack(target.outputs, stored)
+    if (form := stored.get("format", FORMAT)) != FORMAT or not is_flood_by_hand(stored):
+        wrong = f"it is a sweep, which has its own cells, or of another version (format {form})"
     if wrong:
-        raise UsageError(f"--run: {folder.name} {wrong}", "leave --run out")
+        raise UsageError(f"--run {folder.name}: {wrong}", "leave --run out")
 
 
 def _refuse_beside_others(target: Target) -> None:
@@ -190,8 +191,10 @@ def _send(
         return flood(target, folder, cell, count, **common, knows_all_sent=knows_all_sent)
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
-        drain = f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
-        error.add_note(f"run {folder.run_id} has sent {sent}; {drain}")
+        error.add_note(
+            f"run {folder.run_id} has sent {sent}; "
+            f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
+        )
         raise
 
 
@@ -208,11 +211,8 @@ def _print_dry_run(
         terminal.hand_over(load.execution.sql)
         return
     if load.preparation is not None:
-        [first] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
-        say(f"would first send one message that prepares the destination, and wait: {first.body}")
+        say(f"would first send a message that prepares the destination: {load.preparation}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
-    if target.experiment.takes_payload:
-        terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0])
-    else:
-        [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
-        terminal.hand_over(order.body)
+    [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
+    own = (payloads or Payloads.of_text(DEFAULT)).bodies[0]
+    terminal.hand_over(own if target.experiment.takes_payload else order.body)

@@ -47,18 +47,37 @@ _ARRIVED = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
-    name = "a saved query (NAME of the run's experiment, or EXPERIMENT/NAME), or a .cwli file"
-    parser.add_argument("query", metavar="NAME|FILE", help=name)
+    parser.add_argument(
+        "query",
+        metavar="NAME|FILE",
+        help="a saved query (NAME of the run's experiment, or EXPERIMENT/NAME), or a .cwli file",
+    )
     lines = parser.add_mutually_exclusive_group()
     add(lines, "--run")
-    logs = (
-        "a .jsonl, .jsonl.gz or .parquet file of lines; may be repeated (default: those of --run)"
+    add_own(
+        lines,
+        "--logs",
+        "a .jsonl, .jsonl.gz or .parquet file of lines; may be repeated",
+        "FILE",
+        path,
+        action="append",
     )
-    add_own(lines, "--logs", logs, "FILE", path, action="append")
-    where = "only lines with this value; may be repeated (default: all lines)"
-    add_own(parser, "--where", where, "KEY=VALUE", condition, action="append", default=[])
-    export = "also write the lines as Parquet, for faster queries (default: no export)"
-    add_own(parser, "--export", export, "FILE.parquet", writable_file(".parquet"))
+    add_own(
+        parser,
+        "--where",
+        "only lines with this value; may be repeated",
+        "KEY=VALUE",
+        condition,
+        action="append",
+        default=[],
+    )
+    add_own(
+        parser,
+        "--export",
+        "also write the lines as Parquet, for faster queries",
+        "FILE.parquet",
+        writable_file(".parquet"),
+    )
     add(parser, "--results-dir", "--format")
 
 
@@ -105,9 +124,7 @@ def find_query(name: str, experiment: str | None = None) -> Path:
             f"NAME|FILE: several experiments have a query {name!r}; use {' or '.join(namesakes)}"
         )
     near = difflib.get_close_matches(name, [*saved, *(file.stem for file in saved.values())], n=1)
-    hint = (
-        f"did you mean {near[0]}?" if near else f"give a .cwli file, or one of {', '.join(saved)}"
-    )
+    hint = f"did you mean {near[0]}?" if near else "give a .cwli file, or a file's name in queries/"
     raise UsageError(f"NAME|FILE: there is no query {name!r}; {hint}")
 
 
@@ -147,7 +164,7 @@ def _of_run(
     text: str, where: Mapping[str, str], folder: RunFolder, stored: Mapping[str, Any]
 ) -> Answer:
     """CloudWatch's answer for a run on AWS, while it has the lines; else the answer from the stored
-    lines. Raises UsageError where there are none."""
+    lines."""
     from stampede.insights import with_filters
     from stampede.insights.backends import Local, Service, time_range_ms
     from stampede.insights.log_columns import LINES
@@ -161,39 +178,40 @@ def _of_run(
     def of_service(target: Target) -> Answer:
         return _asked(Service(target, *time_range_ms(folder)), narrowed, folder)
 
-    if stored.get("target") == "aws":
-        return _asked_on_aws(folder, of_service, of_stored_lines, logs)
-    answer = of_stored_lines()
-    if answer is None:
-        drain = f"`stampede drain --run {folder.as_argument}` writes it while the stack exists"
-        raise UsageError(f"--run: run {folder.name} has no {LINES}", f"{drain}, or restore a copy")
-    return answer
+    return _first_answer(folder, stored, of_service, of_stored_lines, logs)
 
 
-def _asked_on_aws(
+def _first_answer(
     folder: RunFolder,
-    ask: Callable[[Target], Answer],
+    stored: Mapping[str, Any],
+    of_service: Callable[[Target], Answer],
     of_stored: Callable[[], Answer | None],
     file: Path,
 ) -> Answer:
-    """The applied stack's answer, or, where the stack or its lines are gone, the answer from a
-    `file` of the run."""
+    """The applied stack's answer for a run on AWS; where the stack or its lines are gone, and for
+    other runs, the answer from a `file` of the run. Raises UsageError where there is none."""
     from stampede.insights.backends import LinesGoneError
     from stampede.stacks import target as targets
     from stampede.stacks.place import words
 
-    try:
-        if (now := targets.place("aws"))["target"] != "aws":
-            raise targets.NoStackError(
-                f"run {folder.name} was on AWS, but this shell is configured for {words(now)}"
-            )
-        return ask(targets.resolve("aws"))  # a local stack may be up too
-    except (LinesGoneError, targets.NoStackError) as error:
-        answer = of_stored()
-        if answer is None:
-            raise type(error)(f"{error}; and run {folder.name} has no stored log events") from None
-        say(f"{error}; using {file} instead", style="yellow")
-        return answer
+    gone = ""
+    if stored.get("target") == "aws":
+        try:
+            if (now := targets.place("aws"))["target"] == "aws":
+                return of_service(targets.resolve("aws"))  # a local stack may be up too
+            gone = f"run {folder.name} was on AWS, but this shell is configured for {words(now)}; "
+        except (LinesGoneError, targets.NoStackError) as error:
+            gone = f"{error}; "
+    answer = of_stored()
+    if answer is None:
+        raise UsageError(
+            f"--run: {gone}run {folder.name} has no {file.name}",
+            f"`stampede drain --run {folder.as_argument}` writes it while the stack exists, or "
+            "restore a copy",
+        )
+    if gone:
+        say(f"{gone}using {file} instead", style="yellow")
+    return answer
 
 
 def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
@@ -213,11 +231,16 @@ def _asked(backend: Backend, text: str, folder: RunFolder) -> Answer:
     if isinstance(backend, Service):
         advice = "CloudWatch may still be ingesting: query again before you publish the result"
         if arrived == 0 and (folder.path / LINES).exists():
-            gone = f"the log group {backend.group} has no line of run {folder.name}"
-            raise LinesGoneError(f"{gone}: it was created later, or its lines have expired")
+            raise LinesGoneError(
+                f"the log group {backend.group} has no line of run {folder.name}: it was created "
+                "later, or its lines have expired"
+            )
     if arrived < sent:
-        missing = f"no record of {sent - arrived:,} of its {counted(sent, 'message')}"
-        say(f"run {folder.name} has {missing} among these lines; {advice}", style="yellow")
+        say(
+            f"run {folder.name} has no record of {sent - arrived:,} of its "
+            f"{counted(sent, 'message')} among these lines; {advice}",
+            style="yellow",
+        )
     return answer
 
 
@@ -234,8 +257,10 @@ def _of_access_log(
     def ask(target: Target) -> Answer:
         answer = server_side.ask(target, folder, with_filters(text, where))
         if not where and server_side.store(target, folder, answer):
-            shows = f"`stampede report {folder.path}` shows it"
-            say(f"stored as {server_side.FILE}; {shows}", style="dim")
+            say(
+                f"stored as {server_side.FILE}; `stampede report {folder.path}` shows it",
+                style="dim",
+            )
         if not answer.rows:
             say("S3 hasn't delivered these log lines yet; try again in some hours", "yellow")
         return answer
@@ -247,6 +272,9 @@ def _of_access_log(
         return Answer(kept["columns"], kept["rows"], printed)
 
     if stored.get("target") != "aws":
-        elsewhere = f"--run: {folder.name} ran on {words(stored)}; only S3 on AWS has access logs"
-        raise UsageError(elsewhere, "use a run on AWS whose stack has server_side_proof = true")
-    return _asked_on_aws(folder, ask, of_stored_answer, folder.path / server_side.FILE)
+        raise UsageError(
+            f"--run: {folder.name} ran on {words(stored)}; only S3 on AWS has access logs",
+            "use a run on AWS whose stack has server_side_proof = true",
+        )
+    file = folder.path / server_side.FILE
+    return _first_answer(folder, stored, ask, of_stored_answer, file)

@@ -40,13 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "runs", metavar="RUN", nargs="+", help="the folder or id of a run, or of several"
     )
-    output = f"the page of several runs (default: {COMPARISON}, for three or more {HISTORY})"
-    add_own(parser, "--output", output, "FILE.html", writable_file(".html"))
-    slower = (
-        "status 3 where a cell of the last run, of three or more, is over 10 %% slower than in the "
-        "first (default: never)"
+    add_own(
+        parser,
+        "--output",
+        f"the page of several runs (default: {COMPARISON}, for three or more {HISTORY})",
+        "FILE.html",
+        writable_file(".html"),
     )
-    parser.add_argument("--fail-on", choices=("slower",), help=slower)
+    parser.add_argument(
+        "--fail-on",
+        choices=("slower",),
+        help="status 3 where a cell of the last run, of three or more, is over 10 %% slower than "
+        "in the first",
+    )
     add(parser, "--results-dir")
     add(parser, "--format", choices=(*FORMATS, "markdown"))
 

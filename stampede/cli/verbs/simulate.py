@@ -3,7 +3,8 @@
 Nothing is created: a model runs the flood of each cell from the first message
 to the last record. It says when N is reached, what one operation takes, how
 long all of them take, what that costs, which limit binds, and how much of the
-work is done at N. It needs no account and makes no request.
+work is done at N. It needs no account, and asks nobody but for the size of an
+object of your own.
 
 examples:
   stampede simulate download
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, Experiment
+from experiments.parameters import known_parameters
 from stampede.axes import n_axis
 from stampede.cell import SETTINGS, Cell, cells_of, common_axes, distinguishing
 from stampede.cli.arguments import (
@@ -36,27 +38,29 @@ from stampede.cli.arguments import (
     checked,
     crash_percent,
     find_run,
-    own_object_url,
     path,
     plan_of,
     positive_int,
     writable_file,
 )
-from stampede.errors import UsageError
+from stampede.errors import UsageError, refuse_problems
+from stampede.finding import BUILD
 from stampede.phrases import counted, dollars, duration, listed, minutes, quantity, significant
 from stampede.planning.plan import Plan
-from stampede.planning.settings import path_variables
+from stampede.planning.settings import PATHS
 from stampede.progress import bar, say
 from stampede.tables import Field, Table
 from stampede.variable_rules import RULES
 
 if TYPE_CHECKING:
     from stampede.model.parameters import Parameters
-    from stampede.planning.predicting import Given, PredictedCell
+    from stampede.planning.demand import Demand
 
-# A cell with all its repeats, or the first or later operations of its environments, and the
-# model's figures of them.
-Row = tuple[Cell, dict[str, Any]]
+# The model's figures of a cell with all its repeats, as in run.json, with the `cell`, its `usd`,
+# the number of `repeats`, and, under a load, the `average` at once and the share `busy` of N.
+Row = dict[str, Any]
+# What the model says about the cells of a plan.
+Forecast = Callable[[Plan], "list[Demand]"]
 
 
 def _percent(share: float) -> str:
@@ -88,8 +92,6 @@ MENDED = 0.9
 # A provisioned poller polls at most ten times a second. The model leaves that out, so it can't
 # predict what pollers do for shorter operations.
 LEAST_POLLED_S = 1.0
-# Longer times are shown in minutes.
-LONG_S = 600
 # More digits say nothing, and the last digits of a logarithm differ between machines.
 DIGITS = 6
 CAPTION = (
@@ -106,67 +108,116 @@ per_second = checked(
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, targets=["aws"])  # the model doesn't describe this machine
-    parameters = "JSON list of parameters, as in docs/simulate.md (default: the model's)"
-    add_own(parser, "--parameters", parameters, "FILE", path)
-    measured = "a run of `function` that measured invocations (default: the example's)"
-    add(parser, "--run", help=measured)
-    account = "the account's concurrency limit (default: enough for every cell)"
-    add_own(parser, "--account-concurrency", account, "N", positive_int)
-    quota = "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)"
-    add_flag(parser, "--bandwidth-quota", quota)
-    crashes = "share of the invocations that crash, 0 to 50 (default: %(default)s)"
-    add_own(parser, "--crash-percent", crashes, "PERCENT", crash_percent, default=0)
-    picture = "draw the functions at once over time, as .svg or .png (default: no picture)"
-    add_own(parser, "--picture", picture, "FILE", writable_file(".svg", ".png"))
-    load = "the load of your own function: says which N carries it (default: no load)"
-    add_own(parser, "--messages-per-s", load, "RATE", per_second)
+    add_own(parser, "--parameters", "JSON list of parameters, as in docs/simulate.md", "FILE", path)
+    add(parser, "--run", help="a run of `function` that measured invocations")
+    add_own(parser, "--account-concurrency", "the account's concurrency limit", "N", positive_int)
+    add_flag(
+        parser,
+        "--bandwidth-quota",
+        "the account has the larger quota of network bandwidth (default: about 0.6 Gbit/s)",
+    )
+    add_own(
+        parser,
+        "--crash-percent",
+        "share of the invocations that crash, 0 to 50 (default: %(default)s)",
+        "PERCENT",
+        crash_percent,
+        default=0,
+    )
+    add_own(
+        parser,
+        "--picture",
+        "draw the functions at once over time, as .svg or .png",
+        "FILE",
+        writable_file(".svg", ".png"),
+    )
+    add_own(
+        parser,
+        "--messages-per-s",
+        "the load of your own function: says which N carries it",
+        "RATE",
+        per_second,
+    )
     add(parser, "--results-dir", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the predictions on stdout; status 0."""
-    from stampede.planning.predicting import predicted_cells
+    from stampede.planning.predicting import foresee
 
-    experiment, given = EXPERIMENTS[arguments.experiment], _given(arguments)
-    if own_object_url(arguments.set) and experiment.own_object:
-        raise UsageError(
-            "--set object: simulate asks no account for the object's size",
-            f"use --set {experiment.own_object.size}=... with its MiB",
-        )
-    plan = plan_of(arguments)
+    experiment = EXPERIMENTS[arguments.experiment]
+    parameters = _parameters(arguments, experiment)
+    plan, account_concurrency = plan_of(arguments), arguments.account_concurrency
+    _refuse(plan, account_concurrency)
+    forecast = partial(
+        foresee,
+        parameters=parameters,
+        account_concurrency=account_concurrency,
+        bandwidth_quota=arguments.bandwidth_quota,
+        crashing=arguments.crash_percent / 100,
+    )
+    cells = forecast(plan)
+    if why_not := next((cell.why_not for cell in cells if cell.why_not), ""):
+        raise UsageError(why_not)
     with bar() as progress:
-        task = progress.add_task("cells", total=len(plan.cells), note="")
-        predicted = list(progress.track(predicted_cells(plan, given), task_id=task))
-    cells = _cells(plan, predicted, given, arguments.messages_per_s)
+        task = progress.add_task("cells", total=len(cells), note="")
+        predicted = _rows(plan, cells, arguments.messages_per_s)
+        rows = list(progress.track(predicted, task_id=task))
     if arguments.format == "table":
-        print(*_answer(plan, given, cells, arguments.messages_per_s), sep="\n", end="\n\n")
-    _print(experiment, cells, given.parameters, arguments.format)
+        answer = _answer(plan, forecast, cells, rows, arguments.messages_per_s)
+        print(*answer, sep="\n", end="\n\n")
+    date = max(parameters.row(name).date for name in parameters)
+    _print(experiment, rows, date, arguments.format)
     if arguments.picture:
-        _draw(experiment, cells, arguments.picture)
+        _draw(experiment, rows, arguments.picture)
     return 0
 
 
-def _given(arguments: argparse.Namespace) -> Given:
-    """What the options say besides the plan. Raises UsageError."""
-    from stampede.planning.predicting import Given, parameters_of
+def _refuse(plan: Plan, account_concurrency: int | None) -> None:
+    """Raise UsageError for a plan that no account can run, or not one that may run so many
+    functions at once. Functions needn't be built."""
+    from stampede.planning import rules
+    from stampede.planning.demand import demands
 
-    experiment = EXPERIMENTS[arguments.experiment]
-    for option, value in (("--run", arguments.run), ("--messages-per-s", arguments.messages_per_s)):
-        if value is not None and experiment.measured is None:
+    cells = demands(plan)
+    findings = rules.check(cells, EXPERIMENTS[plan.experiment], "aws")
+    refuse_problems(finding for finding in findings if finding.way_out != BUILD)
+    n = max((cell.concurrency for cell in cells if cell.usage.in_lambda), default=0)
+    most = n if account_concurrency is None else max(0, account_concurrency - rules.UNRESERVED)
+    if n > most:
+        raise UsageError(
+            f"--account-concurrency {account_concurrency}: {most} can be reserved, because "
+            f"{rules.UNRESERVED} must stay unreserved, but concurrency_value is {n}",
+            f"sweep a smaller N, or ask AWS for {n + rules.UNRESERVED}",
+        )
+
+
+def _parameters(arguments: argparse.Namespace, experiment: Experiment) -> Parameters:
+    """The model's parameters, replaced by those of --parameters and --run. Raises UsageError."""
+    from stampede.model.parameters import ParameterError, read
+
+    parameters, file = known_parameters(experiment.name), arguments.parameters
+    if file is not None:
+        try:
+            own = read(file)
+            for row in own:
+                parameters.row(row.name)  # raises for an unknown one
+        except ParameterError as error:
             raise UsageError(
-                f"{option}: is for a function of your own, not for {experiment.name}; leave it out"
-            )
-    parameters = parameters_of(experiment, arguments.parameters)
-    if arguments.run is not None:
-        parameters = _with_measured(parameters, arguments)
-    crashing = arguments.crash_percent / 100
-    return Given(parameters, arguments.account_concurrency, arguments.bandwidth_quota, crashing)
+                f"--parameters: {error}", "stampede/model/parameters.json has all names"
+            ) from None
+        parameters = parameters.with_rows(own)
+    return _with_measured(parameters, arguments) if arguments.run is not None else parameters
 
 
 def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Parameters:
     """Replace parameters by those that the run of --run measured. Paths and batches that --set
     doesn't name are set as in that run. Raises UsageError."""
     experiment = EXPERIMENTS[arguments.experiment]
+    if experiment.measured is None:
+        raise UsageError(
+            f"--run: is for a function of your own, not for {experiment.name}", "leave it out"
+        )
     folder = find_run(arguments.results_dir, arguments.run)
     stored = folder.read_json("run.json", {})
     if (other := stored.get("experiment")) != experiment.name:
@@ -175,7 +226,7 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     of_user = {setting.partition("=")[0] for setting in settings}
     if cells := cells_of(stored, experiment).values():
         cell = min(cells, key=lambda cell: cell.batch_size)
-        for name in (*path_variables(), *OF_BATCHES):
+        for name in (*PATHS, *OF_BATCHES):
             if name not in of_user and (value := cell.values.get(name)):
                 settings.append(f"{name}={value}")
     is_aws = stored.get("target") == "aws"
@@ -188,117 +239,101 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
         raise UsageError(f"--run: {error.args[0]}; name another run") from None
 
 
-def _cells(
-    plan: Plan, predicted: Sequence[PredictedCell], given: Given, messages_per_s: float | None
-) -> list[Row]:
+def _rows(plan: Plan, cells: Sequence[Demand], messages_per_s: float | None) -> Iterator[Row]:
     """One row for each cell and all its repeats, in the order of the report's table. A load of
     `messages_per_s` keeps the share `busy` of N running on average."""
     from stampede.planning import cost
 
-    def place_of(repeat: PredictedCell) -> Cell:
-        return repeat.demand.cell.place()
-
-    rows: list[Row] = []
-    for place, group in groupby(sorted(predicted, key=place_of), key=place_of):
+    in_order = sorted(cells, key=lambda demand: demand.cell)
+    for _, group in groupby(in_order, key=lambda demand: demand.cell.place()):
         repeats = list(group)
-        planned = tuple(repeat.demand.cell for repeat in repeats)
-        cell, figures = planned[0].on(place.axes), repeats[0].prediction.as_dict()
-        usd = cost.estimate(replace(plan, cells=planned), given=given).total_usd
-        count = sum(cell.invocations for cell in planned)
-        figures |= {"count": count, "usd": usd, "repeats": len(repeats), "busy": None}
-        each_s = figures["of_later"].get("avg_s") or figures["avg_s"]
+        cell = repeats[0].cell
+        row = repeats[0].question.predict().as_dict() | {
+            "cell": cell,
+            "count": sum(repeat.cell.invocations for repeat in repeats),
+            "repeats": len(repeats),
+            "usd": cost.estimate(plan, [replace(each, applies=True) for each in repeats]).total_usd,
+            "busy": None,
+        }
+        each_s = row["of_later"].get("avg_s") or row["avg_s"]
         if messages_per_s and each_s:
             # Little's law: invocations a second times the seconds of an invocation.
-            average = figures["average"] = messages_per_s / cell.batch_size * each_s
-            figures["busy"] = average / min(cell.n, cell.values["maximum_concurrency"] or cell.n)
-        rows.append((cell, figures))
-    return rows
-
-
-def _by_kind(cell: Cell, figures: dict[str, Any]) -> list[Row]:
-    """One row each for the first and the later operations of environments that succeed, with
-    their own count, seconds and part of the bill, where records tell the two apart; else one row
-    for the cell."""
-    later = {axis.name: axis.later_of(cell.values) for axis in cell.axes if axis.later}
-    succeeded = sum(figures[f"of_{kind}"].get("count", 0) for kind in ("first", "later"))
-    rows: list[Row] = []
-    for kind, values in {"first": {}, "later": later}.items() if later else ():
-        own = figures[f"of_{kind}"]
-        if own["count"]:
-            share = own["count"] / succeeded
-            part = {"count": round(share * figures["count"]), "usd": share * figures["usd"]}
-            ranges = {**figures["ranges"], "avg_s": figures["ranges"].get(f"{kind}_avg_s")}
-            rows.append((cell.moved(values), {**figures, **own, **part, "ranges": ranges}))
-    return rows or [(cell, figures)]
+            row["average"] = messages_per_s / cell.batch_size * each_s
+            most = cell.values["maximum_concurrency"] or cell.n
+            row["busy"] = row["average"] / min(cell.n, most)
+        yield row
 
 
 def _answer(
-    plan: Plan, given: Given, cells: Sequence[Row], messages_per_s: float | None
+    plan: Plan,
+    forecast: Forecast,
+    cells: Sequence[Demand],
+    rows: Sequence[Row],
+    messages_per_s: float | None,
 ) -> Iterator[str]:
     """A line each about the load, the first cell with the largest N, and the whole sweep."""
     from stampede.planning import cost
 
-    estimated = cost.estimate(plan, given=given)
-    cell, figures = max(cells, key=lambda row: row[0].n)
+    row = max(rows, key=lambda row: row["cell"].n)
     if messages_per_s:
-        yield _load(cell, figures, cells, messages_per_s)
-    answer = _course(EXPERIMENTS[plan.experiment].operation[0], cell, figures)
-    sweep = f"the sweep of {counted(len(plan.cells), 'cell')} takes {minutes(estimated.total_s)}"
+        yield _load(row, rows, messages_per_s)
+    answer = _course(EXPERIMENTS[plan.experiment].operation[0], row)
+    estimated = cost.estimate(plan, cells)
+    sweep = f"the sweep of {counted(len(cells), 'cell')} takes {minutes(estimated.total_s)}"
     if not estimated.unpriced:
-        answer += [f"{dollars(figures['usd'] / figures['repeats'])} USD"]
+        answer += [f"{dollars(row['usd'] / row['repeats'])} USD"]
         sweep += f" and costs {dollars(estimated.total_usd)} USD"
-    first, *others = [words.partition(":")[0] for words in figures["binds"].split("; ")]
-    limits = [first + _mended(plan, given, cell, figures, first), *others]
+    first, *others = [words.partition(":")[0] for words in row["binds"].split("; ")]
+    limits = [first + _mended(plan, forecast, row, first), *others]
     yield "; ".join([*answer, f"limit: {listed(limits)}"])
-    yield f"This is for {cell.words}; {sweep}."
+    yield f"This is for {row['cell'].words}; {sweep}."
 
 
-def _load(
-    cell: Cell, figures: Mapping[str, Any], cells: Sequence[Row], messages_per_s: float
-) -> str:
+def _load(row: Row, rows: Sequence[Row], messages_per_s: float) -> str:
     """How many invocations the load keeps running, and at which N it would queue in cells that
     differ from this one in N alone."""
-    load = f"{quantity(messages_per_s)}/s"
-    if figures["busy"] is None:
+    load, cell = f"{quantity(messages_per_s)}/s", row["cell"]
+    if row["busy"] is None:
         return f"{load}: no invocation succeeds"
-    batch, n, average = cell.batch_size, [n_axis(cell.axes)], figures["average"]
-    each_s = quantity(float(f"{average * batch / messages_per_s:.3g}"))
+    batch, n = cell.batch_size, [n_axis(cell.axes)]
+    each_s = quantity(float(f"{row['average'] * batch / messages_per_s:.3g}"))
     of_each = f"of {each_s} s each" if batch == 1 else f"in batches of {batch:,}, {each_s} s each"
     queueing = [
-        f"N = {other.n:,}"
-        for other, row in cells
-        if other.without(n) == cell.without(n) and (row["busy"] or 0) >= FULL
+        f"N = {other['cell'].n:,}"
+        for other in rows
+        if other["cell"].without(n) == cell.without(n) and (other["busy"] or 0) >= FULL
     ]
-    at_once = f"{quantity(float(f'{average:.3g}'))} at once on average"
-    return f"{load} {of_each}: {at_once}; {listed(queueing) or 'no N here'} would queue"
+    at_once = quantity(float(f"{row['average']:.3g}"))
+    full = listed(queueing) or "no N here"
+    return f"{load} {of_each}: {at_once} at once on average; {full} would queue"
 
 
-def _course(operation: str, cell: Cell, figures: Mapping[str, Any]) -> list[str]:
+def _course(operation: str, row: Row) -> list[str]:
     """When N is reached, the seconds of an operation, and when all are done."""
-    reached = f"never {cell.n:,} at once, {figures['most_at_once']:,} at most"
-    if figures["time_to_n_s"] is not None:
-        reached = f"{cell.n:,} at once after {_brief(figures['time_to_n_s'])}"
+    reached = f"never {row['cell'].n:,} at once, {row['most_at_once']:,} at most"
+    if row["time_to_n_s"] is not None:
+        reached = f"{row['cell'].n:,} at once after {_brief(row['time_to_n_s'])}"
     each = f"no {operation} succeeds"
-    if figures["avg_s"] is not None:
-        p99 = "" if figures["p99_s"] is None else f" (p99 {significant(figures['p99_s'])})"
-        article = "an" if operation[0] in "aeiou" else "a"
-        each = f"{article} {operation} {significant(figures['avg_s'])} s{p99}"
-    messages = figures["count"] // figures["repeats"]
-    done = messages - figures["dead_lettered"]
+    if row["avg_s"] is not None:
+        p99 = "" if row["p99_s"] is None else f" (p99 {significant(row['p99_s'])})"
+        each = f"one {operation} {significant(row['avg_s'])} s{p99}"
+    messages = row["count"] // row["repeats"]
+    done = messages - row["dead_lettered"]
     count = f"{done:,}" if done == messages else f"{done:,} of {messages:,}"
-    return [reached, each, f"{count} done in {_brief(figures['drain_s'])}"]
+    return [reached, each, f"{count} done in {_brief(row['drain_s'])}"]
 
 
 def _brief(value_s: float) -> str:
-    """A time span in whole seconds, or a long one in minutes: `99 s`, `31 min 4 s`."""
-    return duration(value_s) if value_s >= LONG_S else f"{max(1, round(value_s))} s"
+    """A time span of a second at least."""
+    return duration(max(1.0, value_s))
 
 
-def _mended(plan: Plan, given: Given, cell: Cell, figures: Mapping[str, Any], limit: str) -> str:
+def _mended(plan: Plan, forecast: Forecast, row: Row, limit: str) -> str:
     """The setting that mends the limit, with the model's figure for it; empty if none helps."""
-    from stampede.planning import predicting, rules
+    from stampede.planning import rules
 
-    if "ramp" in limit and (figures["avg_s"] or 0) >= LEAST_POLLED_S:
+    cell = row["cell"]
+    if "ramp" in limit and (row["avg_s"] or 0) >= LEAST_POLLED_S:
         name, number, figure = "provisioned_pollers", rules.fitting_pollers(cell.n), "time_to_n_s"
     elif limit.startswith("the function's processors"):
         name, number, figure = "memory_size", 2 * cell.values["memory_size"], "avg_s"
@@ -308,65 +343,77 @@ def _mended(plan: Plan, given: Given, cell: Cell, figures: Mapping[str, Any], li
     if not RULES[name].allows(value):
         return ""
     changed = replace(plan, cells=(replace(cell, values={**cell.values, name: value}),))
-    [prediction] = predicting.predictions(changed, given, ranged=False).values()
-    after_s = getattr(prediction, figure)
-    if after_s is None or after_s > MENDED * (figures[figure] or math.inf):
+    after_s = getattr(forecast(changed)[0].question.predict(ranged=False), figure)
+    if after_s is None or after_s > MENDED * (row[figure] or math.inf):
         return ""
     after = _brief(after_s) if figure == "time_to_n_s" else f"{significant(after_s)} s"
     return f" (with {name}={number}: {after})"
 
 
-def _print(experiment: Experiment, cells: Sequence[Row], parameters: Parameters, form: str) -> None:
+def _print(experiment: Experiment, rows: Sequence[Row], date: str, form: str) -> None:
     """Print the predictions on stdout. A table has N, whatever else tells its rows apart, and the
     figures with a heading."""
-    rows = sorted((row for cell in cells for row in _by_kind(*cell)), key=lambda row: row[0])
-    places = [cell for cell, _ in rows]
-    distinguished = distinguishing(places)
-    alike = {*common_axes(places)} - {n_axis(experiment.axes)}
-    fields = [
-        Field(
-            axis.name,
-            axis.label,
-            axis.unit,
-            "{:,}".format if axis.kind is int else str,
-            axis.kind is str,
-            "files" if axis.name in alike else "",
-        )
-        for axis in experiment.axes
-        if form == "json" or not axis.is_variant or axis.name in distinguished
-    ]
-    settings = {cell.settings for cell in places}
-    if settings != {""}:
-        only = "files" if len(settings) == 1 else ""
-        fields.append(Field(SETTINGS, SETTINGS, is_text=True, only=only))
-    is_loaded = any(figures["busy"] for _, figures in rows)
-    fields += [
+    rows = sorted((part for row in rows for part in _by_kind(row)), key=lambda row: row["cell"])
+    cells = [row["cell"] for row in rows]
+    is_loaded = any(row["busy"] for row in rows)
+    figures = [
         _stored(field.name) if field.name == "busy" and not is_loaded else field
         for field in FIGURES
     ]
-    fields += map(_stored, (["ranges"] if form == "json" else []) + ["parameters_date"])
-    date = max(parameters.row(name).date for name in parameters)
-    table = [
-        {**cell.figures(), **_rounded(figures), "parameters_date": date} for cell, figures in rows
-    ]
+    last = [*(["ranges"] if form == "json" else []), "parameters_date"]
+    fields = [*_coordinates(experiment, cells, form), *figures, *map(_stored, last)]
+    table = [_in_table(row) | {"parameters_date": date} for row in rows]
     Table("predictions", "", fields, table, CAPTION).print(form)
 
 
-def _rounded(figures: Mapping[str, Any]) -> dict[str, Any]:
+def _in_table(row: Row) -> Row:
+    """A row with its coordinates, rounded, and with the ranges of its own figures only."""
     names = {field.name for field in FIGURES}
-    ranges = {name: ends for name, ends in figures["ranges"].items() if name in names and ends}
-    digits = {
-        name: round(value, DIGITS) for name, value in figures.items() if isinstance(value, float)
+    ranges = {name: ends for name, ends in row["ranges"].items() if ends and name in names}
+    rounded = {
+        name: round(value, DIGITS) if isinstance(value, float) else value
+        for name, value in row.items()
     }
-    return {**figures, **digits, "ranges": ranges}
+    return rounded | row["cell"].figures() | {"ranges": ranges}
 
 
-def _draw(experiment: Experiment, cells: Sequence[Row], path: Path) -> None:
+def _coordinates(experiment: Experiment, cells: Sequence[Cell], form: str) -> Iterator[Field]:
+    """The columns that say which cell a row is about; for reading those that tell rows apart."""
+    alike = {*common_axes(cells)} - {n_axis(experiment.axes)}
+    named = distinguishing(cells)
+    for axis in experiment.axes:
+        if form == "json" or not axis.is_variant or axis.name in named:
+            show = "{:,}".format if axis.kind is int else str
+            only = "files" if axis.name in alike else ""
+            yield Field(axis.name, axis.label, axis.unit, show, axis.kind is str, only)
+    settings = {cell.settings for cell in cells}
+    if settings != {""}:
+        only = "files" if len(settings) == 1 else ""
+        yield Field(SETTINGS, SETTINGS, is_text=True, only=only)
+
+
+def _by_kind(row: Row) -> list[Row]:
+    """One row each for the first and the later operations of environments that succeed, with
+    their own count, seconds and part of the bill, where records tell the two apart; else the whole
+    row."""
+    cell = row["cell"]
+    later = {axis.name: axis.later_of(cell.values) for axis in cell.axes if axis.later}
+    kinds = {"first": {}, "later": later} if later else {}
+    succeeded = sum(row[f"of_{kind}"].get("count", 0) for kind in kinds)
+    rows = []
+    for kind, values in kinds.items():
+        own = row[f"of_{kind}"]
+        if own["count"]:
+            share = own["count"] / succeeded
+            part = {"count": round(share * row["count"]), "usd": share * row["usd"]}
+            part["ranges"] = row["ranges"] | {"avg_s": row["ranges"].get(f"{kind}_avg_s")}
+            rows.append(row | own | part | {"cell": cell.moved(values)})
+    return rows or [row]
+
+
+def _draw(experiment: Experiment, rows: Sequence[Row], path: Path) -> None:
     from stampede.report.pictures import predicted_ramp
 
-    chart = predicted_ramp(experiment.worker[1], cells)
-    if chart is None:
-        say("no picture: nothing would run", style="yellow")
-        return
+    chart = predicted_ramp(experiment.worker[1], [(row["cell"], row) for row in rows])
     path.write_bytes(chart.png if path.suffix.lower() == ".png" else chart.svg.encode())
     say(f"picture: {path}")

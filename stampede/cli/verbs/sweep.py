@@ -18,11 +18,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from experiments import EXPERIMENTS, of_run
+from experiments.parameters import known_parameters
 from loader.payloads import Payloads
 from stampede.cell import FORMAT
 from stampede.cli.arguments import (
@@ -63,20 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the verb's options."""
     add_plan(parser, without="with --resume, the run's")
     add(parser, "--payload", "--budget-usd", "--deadline-s", "--results-dir", "--format")
-    resume = "resume this run with its stored plan (default: a new run)"
-    add_own(parser, "--resume", resume, "RUN")
-    add_flag(parser, "--keep", "don't destroy the stack at the end (default: destroy it)")
-    take_over = "use and destroy a stack of another run or by hand (default: refuse)"
-    add_flag(parser, "--take-over", take_over)
-    dry_run = "print plan, duration and cost; change nothing (default: run it)"
-    add_flag(parser, "--dry-run", dry_run)
+    add_own(parser, "--resume", "resume this run with its stored plan", "RUN")
+    add_flag(parser, "--keep", "don't destroy the stack at the end")
+    add_flag(parser, "--take-over", "use and destroy a stack of another run or by hand")
+    add_flag(parser, "--dry-run", "print plan, duration and cost; change nothing")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the sweep and print the table and `results: <folder>` on stdout; status 1 if a message
     is unaccounted for."""
     from stampede.planning.cost import check_budget
-    from stampede.planning.predicting import Given
     from stampede.runs.account import check
 
     folder = None
@@ -90,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     if payloads and (sentence := payloads.sentence()):
         say(sentence)
     sent = Payloads.of_run(folder) if folder and experiment.takes_payload else payloads
-    estimate = doctor.estimate(plan, Given(message_bytes=sent.message_bytes()) if sent else None)
+    estimate = doctor.estimate(plan, sent.message_bytes() if sent else ())
     check_budget(estimate, arguments.budget_usd)
     if arguments.dry_run:
         _print_dry_run(plan, estimate, arguments.format)
@@ -99,7 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
     with _saying_how_to_go_on(plan, folder):
         is_in_doubt = build_and_print(folder.path, arguments.format)
     say_why_failed(accounts, folder)
-    say(f"rebuild it with `{_report_command(folder)}`", style="dim")
     if arguments.format == "table":
         print(f"results: {folder.path}")
     check(accounts)
@@ -115,25 +111,24 @@ def _stored_plan(folder: RunFolder, arguments: argparse.Namespace) -> Plan:
     options = [f"--{name.replace('_', '-')}" for name in plan_options(arguments)]
     options += ["--payload"] if arguments.payload else []
     if options:
-        leave_out = f"leave {' and '.join(options)} out, or start a new sweep"
-        raise UsageError("--resume: runs the stored plan", leave_out)
-    path, stored = folder.path / "run.json", folder.read_json("run.json", {})
-    if stored.get("format") != FORMAT:
         raise UsageError(
-            f"--resume: {path} has format {stored.get('format')!r}, not {FORMAT}",
-            f"`{_report_command(folder)}` shows its results; start a new run for more",
+            "--resume: runs the stored plan",
+            f"leave {' and '.join(options)} out, or start a new sweep",
         )
+    path, stored = folder.path / "run.json", folder.read_json("run.json", {})
     of_run(stored, path)
-    if is_flood_by_hand(stored):
+    if stored.get("format") != FORMAT or is_flood_by_hand(stored):
         raise UsageError(
-            f"--resume: {folder.name} is a flood by hand, not a sweep",
-            f"finish it with `stampede drain --run {folder.as_argument}`",
+            f"--resume: {path} is no sweep of this version, of format {FORMAT}",
+            f"`stampede drain --run {folder.as_argument}` finishes a flood by hand, "
+            f"`{_report_command(folder)}` shows what was measured",
         )
     try:
         plan = Plan.from_run(stored)
-    except ValueError as error:
-        damaged = f"--resume: {path}: the plan is damaged ({error})"
-        raise UsageError(damaged, "restore it, or start a new run") from None
+    except (ValueError, UsageError) as error:
+        raise UsageError(
+            f"--resume: {path}: the plan is damaged ({error})", "restore it, or start a new run"
+        ) from None
     if arguments.target != plan.target or arguments.experiment not in (None, plan.experiment):
         raise UsageError(
             f"--resume: {folder.name} is a sweep of {plan.experiment} with --target {plan.target}",
@@ -148,17 +143,17 @@ def _print_dry_run(plan: Plan, estimate: Estimate, form: str) -> None:
     from stampede.planning import checks
 
     # The plan, its duration and its cost are the same before the functions are built.
-    findings = checks.run(plan, [checks.PLAN], estimate)
+    findings = checks.of_plan(plan, estimate)
     doctor.refuse([finding for finding in findings if finding.way_out != BUILD], plan)
-    _print_cells(plan, form)
+    _print_cells(plan, _predictions(plan, estimate), form)
     for line in estimate.sentences():
         print(plain(line), file=sys.stdout if form == "table" else sys.stderr)
 
 
-def _print_cells(plan: Plan, form: str) -> None:
+def _print_cells(plan: Plan, predictions: Mapping[str, Prediction], form: str) -> None:
     """Print the cells with their predictions. A table shows repeats once, and what all cells have
     in common above it."""
-    predicted, is_table = _predicted(plan), form == "table"
+    is_table = form == "table"
     cells = [cell for cell in sorted(plan.cells) if not is_table or cell.repeat in (None, 1)]
     rows = []
     for cell in cells:
@@ -167,7 +162,7 @@ def _print_cells(plan: Plan, form: str) -> None:
             value = cell.setting(name)
             row[name] = value if type(value) in (int, float) else hcl.text_of(value)
         row |= {name: getattr(cell, name) for name in SENT}
-        prediction = predicted[cell.name].as_dict() if predicted else {}
+        prediction = predictions[cell.name].as_dict() if predictions else {}
         rows.append(row | {name: prediction.get(name) for name in PREDICTED})
     if not is_table:
         print_rows(rows, form)
@@ -175,7 +170,7 @@ def _print_cells(plan: Plan, form: str) -> None:
     same = ", ".join(f"{name}={hcl.text_of(cells[0].setting(name))}" for name in plan.fixed)
     times = f", each {plan.repeats} times" if plan.repeats > 1 else ""
     print(plain(f"{counted(len(cells), 'cell')}{times}; in all of them: {same}\n"))
-    print_rows(rows, form, (*plan.swept, *SENT, *(PREDICTED if predicted else ())))
+    print_rows(rows, form, (*plan.swept, *SENT, *(PREDICTED if predictions else ())))
     print()
 
 
@@ -189,7 +184,6 @@ def _measure(
     """Run the unfinished cells; returns the run's folder and the accounts of its cells."""
     from stampede.planning import checks
     from stampede.planning.checks import machine
-    from stampede.planning.predicting import parameters_of
     from stampede.runs.account import stored_accounts
     from stampede.stacks.stack_lock import holding
     from stampede.sweep.sweep import SweepRun
@@ -199,7 +193,13 @@ def _measure(
         stored_accounts(folder)  # refuses a damaged line before anything starts
     with holding(plan.target, "sweep") as note_run:
         where = folder.path if folder else arguments.results_dir
-        findings = checks.run(plan, checks.BEFORE_A_SWEEP, estimate, results_dir=where)
+        # Terraform, its providers and the stack's lock report their own problems clearly before
+        # anything is created.
+        findings = [
+            *checks.of_plan(plan, estimate),
+            *machine.room(estimate.cells, plan.target, where),
+            *checks.of_account(plan, estimate),
+        ]
         doctor.refuse(findings, plan)
         refuse_problems([machine.terraform()])
         folder = folder or RunFolder.create(arguments.results_dir)
@@ -208,8 +208,8 @@ def _measure(
             plan.target, folder.run_id, keep=arguments.keep, take_over=arguments.take_over
         )
         sweep = SweepRun(plan, folder, estimate, stack, arguments.deadline_s, payloads)
-        if predicted := _predicted(plan, ranged=True):
-            sweep.predicted(predicted, parameters_of(EXPERIMENTS[plan.experiment]))
+        if predictions := _predictions(plan, estimate, ranged=True):
+            sweep.predicted(predictions, known_parameters(plan.experiment))
         try:
             with folder.held("--resume"), _saying_how_to_go_on(plan, folder):
                 return folder, sweep.run()
@@ -236,13 +236,12 @@ def _report_command(folder: RunFolder) -> str:
     return f"stampede report {shlex.quote(str(folder.path))}"
 
 
-def _predicted(plan: Plan, ranged: bool = False) -> dict[str, Prediction]:
+def _predictions(plan: Plan, estimate: Estimate, ranged: bool = False) -> dict[str, Prediction]:
     """The model's prediction for each cell. Says on stderr what is worst, or why there is none."""
     from stampede.planning.checks import floods
-    from stampede.planning.predicting import predicted
 
-    predictions, why_not = predicted(plan, ranged)
-    if why_not:
-        say(f"not predicted: {why_not}", style="yellow")
+    if estimate.target != "local" and estimate.unforeseen:
+        say(f"not predicted: {estimate.unforeseen[0].why_not}", style="yellow")
+    predictions = estimate.predictions(ranged)
     doctor.refuse(floods(plan, predictions), plan)
     return predictions

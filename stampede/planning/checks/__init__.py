@@ -1,83 +1,72 @@
 """The checks that `stampede doctor` prints and that a sweep makes before it starts.
 
-Five groups: PLAN (the matrix against the rules of Lambda and of infra/), FLOODS (what the model
-predicts), TOOLS and ROOM (this machine) and ACCOUNT (what AWS or another endpoint answers). Only
-ACCOUNT calls the target's endpoints; TOOLS may look whether the Terraform registry answers.
+They look at the plan (the matrix against the rules of Lambda and of infra/), at what the model
+predicts, at this machine (`machine`), and at what AWS or another endpoint answers (`account`). Only
+those of the account call the target's endpoints; `machine.tools` may look whether the Terraform
+registry answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from experiments import EXPERIMENTS
+from stampede.cell import Cell
 from stampede.emulator import ministack, stack
 from stampede.errors import UsageError
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.model.prediction import Prediction
 from stampede.phrases import counted
 from stampede.planning import rules
-from stampede.planning.checks import account, machine
-from stampede.planning.cost import Estimate, check_budget, estimate
+from stampede.planning.checks import account
+from stampede.planning.cost import Estimate, check_budget
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import predicted
-from stampede.runs.folder import RESULTS_DIR
 from stampede.stacks.stack_lock import WAIT, holder
 
-PLAN, FLOODS, ROOM, TOOLS, ACCOUNT = "plan", "floods", "room", "tools", "account"
-EVERYTHING = (PLAN, FLOODS, TOOLS, ROOM, ACCOUNT)
-# Terraform, its providers and the stack's lock report their own problems clearly before anything is
-# created.
-BEFORE_A_SWEEP = (PLAN, ROOM, ACCOUNT)
+
+def of_plan(plan: Plan, estimated: Estimate) -> list[Finding]:
+    """The plan obeys the rules of its experiment, of Lambda, SQS and S3."""
+    experiment = EXPERIMENTS[plan.experiment]
+    return rules.check(estimated.cells, experiment, plan.target, estimated.total_s)
 
 
-def run(
-    plan: Plan,
-    groups: Collection[str] = EVERYTHING,
-    estimated: Estimate | None = None,
-    results_dir: Path = RESULTS_DIR,
-) -> list[Finding]:
-    """The findings of `groups` for `plan`, whose estimate may be known already and whose run will
-    be in `results_dir`."""
-    estimated = estimated or estimate(plan)
+def of_account(plan: Plan, estimated: Estimate) -> list[Finding]:
+    """The account, the endpoint or the embedded AWS can run the plan."""
     cells, experiment = estimated.cells, EXPERIMENTS[plan.experiment]
-    checks: dict[str, Callable[[], Iterable[Finding]]] = {
-        PLAN: lambda: rules.check(cells, experiment, plan.target, estimated.total_s),
-        FLOODS: lambda: floods(plan, predicted(plan)[0]),
-        TOOLS: lambda: [*machine.tools(), free_stack(plan.target)],
-        ROOM: lambda: machine.room(cells, plan.target, results_dir),
-        ACCOUNT: lambda: [
-            *(
-                account.emulator(cells)
-                if plan.target == "local"
-                else account.check(cells, experiment, estimated.total_s)
-            ),
-            *account.own_object(plan),
-        ],
-    }
-    return [finding for group in groups for finding in checks[group]()]
+    if plan.target == "local":
+        findings = account.emulator(cells)
+    else:
+        findings = account.check(cells, experiment, estimated.total_s)
+    return [*findings, *account.own_object(plan)]
 
 
 def floods(plan: Plan, predictions: Mapping[str, Prediction]) -> list[Finding]:
     """According to the model N run at once in every cell, and no message is lost. No finding
     without `predictions`."""
-    wrong: dict[str, str] = {}
-    for cell in sorted(plan.cells):
-        prediction = predictions.get(cell.name)
-        if prediction and prediction.dead_lettered:
-            dead, sent = cell.batch_size * prediction.dead_lettered, cell.messages
-            wrong[cell.alike] = (
-                f"{cell.alike}: {dead:,} of {counted(sent, 'message')} would end as dead letters"
-            )
-        elif prediction and prediction.time_to_n_s is None:
-            wrong[cell.alike] = (
-                f"{cell.alike}: N is never reached, {prediction.most_at_once:,} at most run at once"
-            )
-    if not wrong:
+    predicted = [cell for cell in sorted(plan.cells) if cell.name in predictions]
+    wrong = {cell.alike: _lost_or_few(cell, predictions[cell.name]) for cell in predicted}
+    found = [f"{alike}: {words}" for alike, words in wrong.items() if words]
+    if not found:
         return [Finding("floods", OK)] if predictions else []
-    more = f" ({len(wrong) - 1} more cells)" if len(wrong) > 1 else ""
-    way_out = "`stampede simulate` shows why, docs/simulate.md what helps"
-    return [Finding("floods", WARNING, f"{next(iter(wrong.values()))}{more}", way_out)]
+    more = f" ({len(found) - 1} more cells)" if len(found) > 1 else ""
+    return [
+        Finding(
+            "floods",
+            WARNING,
+            f"{found[0]}{more}",
+            "`stampede simulate` shows why, docs/simulate.md what helps",
+        )
+    ]
+
+
+def _lost_or_few(cell: Cell, prediction: Prediction) -> str:
+    """What is wrong with a flood: it loses messages, or N don't run at once."""
+    if prediction.dead_lettered:
+        dead = cell.batch_size * prediction.dead_lettered
+        return f"{dead:,} of {counted(cell.messages, 'message')} would end as dead letters"
+    if prediction.time_to_n_s is None:
+        return f"N is never reached, {prediction.most_at_once:,} at most run at once"
+    return ""
 
 
 def free_stack(option: str) -> Finding:
@@ -90,14 +79,11 @@ def free_stack(option: str) -> Finding:
         and ministack.running(stack.STATE_DIR)
         and (count := stack.applied_resources())
     ):
-        found = (
-            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change "
-            "and destroy it"
-        )
         return Finding(
             "stack",
             PROBLEM,
-            found,
+            f"a stack of {counted(count, 'resource')} is already applied, and a sweep would change "
+            "and destroy it",
             "remove it with `stampede emulator stop`, or sweep with --take-over",
         )
     return Finding("stack", OK)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -31,10 +30,11 @@ from stampede.planning.plan import Plan
 from stampede.planning.rules import UNRESERVED
 from stampede.stacks import own_object as own_objects
 from stampede.stacks import target as targets
-from stampede.stacks.aws_errors import code_of
+from stampede.stacks.aws_errors import Kind, code_of, kind_of
 from stampede.stacks.place import words
-from stampede.stacks.target import HOW_TO_SIGN_IN, Target, explain
+from stampede.stacks.target import Target, explain
 
+# Short, because the user waits, and can ask again.
 PATIENCE = {
     "connect_timeout": 3,
     "read_timeout": 10,
@@ -44,18 +44,13 @@ PATIENCE = {
 NOT_THAT_SERVICE = (ResponseParserError, LookupError, ValueError, TypeError, AttributeError)
 NOT_ANSWERED = (BotoCoreError, ClientError, UsageError, *NOT_THAT_SERVICE)
 # Errors that say that we may not ask, or not now, and nothing about what is there.
-NOT_TO_US = re.compile(
-    "denied|unauthorized|forbidden|token|signature|credential|accesskey|optin|throttl|toomanyrequests|slowdown"
-    "|unavailable|timeout",
-    re.IGNORECASE,
-)
+NOT_TO_US = (Kind.THROTTLED, Kind.CREDENTIALS, Kind.DENIED)
 # When a shell's credentials expire, as botocore reads it. If it isn't set, an hour is usual.
 EXPIRATION = "AWS_CREDENTIAL_EXPIRATION"
 LONG_RUN_S = 3600
 CONCURRENCY_QUOTA = "L-B99A9384"  # Service Quotas: Lambda, "Concurrent executions"
 USUAL_CONCURRENCY = 1000
 BILLED_STATES = ["pending", "running", "stopping", "stopped"]  # a stopped one still has its disk
-MOST_LISTED = 1000
 # What a stack needs of an endpoint, with a call that only an endpoint that has it answers.
 ALWAYS = {
     "S3": ("s3", "list_buckets"),
@@ -69,9 +64,10 @@ PARTS = {
     DIRECTORY_BUCKETS: ("s3", "list_directory_buckets"),
 }
 ATHENA = {"Athena": ("athena", "list_work_groups"), "Glue": ("glue", "get_databases")}
-# Only infra/ creates them: lines are evaluated here.
+HOSTS = {"hosts": ("ec2", "describe_instances")}
+FUNCTIONS = {"functions": ("lambda", "list_functions")}
+# Only infra/ creates them; an endpoint without them can still be used.
 SAVED_QUERIES = {"saved queries": ("logs", "describe_query_definitions")}
-# An endpoint without saved queries can still be used.
 OVERRIDE = (
     "remove them from infra/ with an override file (docs/endpoints.md), or `terraform apply` fails"
 )
@@ -86,19 +82,19 @@ def check(cells: Sequence[Demand], experiment: Experiment, run_s: float) -> list
     if findings[0].status == PROBLEM:
         return findings
     findings.append(session(run_s))
+    asked: dict[str, Callable[[], Wrong]] = {}
     if target.kind == "endpoint":
         findings.append(Finding("endpoint", OK, words(target.place)))
-        findings += [
-            capability(target, name, *call) for name, call in _needed(experiment, on_hosts).items()
-        ]
+        needed = ALWAYS | {name: PARTS[name] for name in experiment.needs if name in PARTS}
+        needed |= ATHENA if experiment.athena is not None else {}
+        needed |= (HOSTS if on_hosts else FUNCTIONS) | SAVED_QUERIES
+        asked = {name: partial(lacks, target, name, *call) for name, call in needed.items()}
     if on_hosts:
-        findings.append(_answered("leftovers", partial(hosts_left, target, prefix)))
+        asked["leftovers"] = partial(hosts_left, target, prefix)
     else:
-        findings.append(
-            _answered("concurrency", partial(concurrency, target, cells, prefix + experiment.name))
-        )
-        findings.append(_answered("leftovers", partial(functions_left, target, prefix)))
-    return findings
+        asked["concurrency"] = partial(concurrency, target, cells, prefix + experiment.name)
+        asked["leftovers"] = partial(functions_left, target, prefix)
+    return [*findings, *(_answered(name, ask) for name, ask in asked.items())]
 
 
 def credentials(target: Target) -> Finding:
@@ -107,19 +103,17 @@ def credentials(target: Target) -> Finding:
         answer = _client(target, "sts").get_caller_identity()
         return Finding("credentials", OK, f"account {answer['Account']} as {answer['Arn']}")
     except (BotoCoreError, ClientError) as error:
-        failure = explain(error, "checking the credentials", target)
-        return Finding("credentials", PROBLEM, failure.found, failure.way_out or HOW_TO_SIGN_IN)
+        wrong = explain(error, "checking the credentials", target)
     except UsageError as error:
-        return Finding("credentials", PROBLEM, error.found, error.way_out or "correct the region")
-    except NOT_THAT_SERVICE as error:
-        problem = (
-            f"the answer at {target.url_of('sts') or 'AWS'} isn't from STS ({one_line(error)})"
+        wrong = error
+    # A RuntimeError is what botocore says of an AWS_CREDENTIAL_EXPIRATION that is past.
+    except (RuntimeError, *NOT_THAT_SERVICE) as error:
+        url = target.url_of("sts") or "AWS"
+        wrong = RunError(
+            f"no usable answer from STS at {url} ({one_line(error)})",
+            f"renew them, or correct {EXPIRATION} or AWS_ENDPOINT_URL",
         )
-        return Finding(
-            "credentials", PROBLEM, problem, f"correct AWS_ENDPOINT_URL, or {EXPIRATION}"
-        )
-    except RuntimeError as error:  # what botocore says of an AWS_CREDENTIAL_EXPIRATION that is past
-        return Finding("credentials", PROBLEM, one_line(error), "renew them")
+    return Finding("credentials", PROBLEM, wrong.found, wrong.way_out)
 
 
 def session(run_s: float) -> Finding:
@@ -131,44 +125,49 @@ def session(run_s: float) -> Finding:
     is_held = held.method in ("env", "shared-credentials-file", "config-file")
     if not is_held or not held.token or left_s >= run_s:
         return Finding("session", OK)
-    found = (
-        f"a session token that expires in {minutes(left_s)}"
-        if text
-        else "a session token without a known expiry"
+    expiry = f"that expires in {minutes(left_s)}" if text else "without a known expiry"
+    return Finding(
+        "session",
+        WARNING,
+        f"a session token {expiry}; the run takes about {minutes(run_s)}",
+        "renew it first, e.g. `aws sso login`",
     )
-    renew = (
-        "renew it first (`aws sso login`, or whatever gave you the token), or ask for a longer "
-        "session"
-    )
-    return Finding("session", WARNING, f"{found}; the run takes about {minutes(run_s)}", renew)
 
 
 def emulator(cells: Sequence[Demand]) -> list[Finding]:
     """The embedded AWS can run N functions at once, if functions are used."""
-    n, limit = max(cell.concurrency for cell in cells), ministack.CONCURRENCY
     if cells[0].usage.on_hosts:
         return []
+    n, limit = max(cell.concurrency for cell in cells), ministack.CONCURRENCY
     if n <= limit:
         return [Finding("concurrency", OK)]
-    need = f"{n} needed, the embedded AWS runs {limit} at once"
-    way_out = f"use --set concurrency_value=... up to {limit}"
-    return [Finding("concurrency", PROBLEM, need, way_out)]
+    return [
+        Finding(
+            "concurrency",
+            PROBLEM,
+            f"{n} needed, the embedded AWS runs {limit} at once",
+            "use a smaller --set concurrency_value=...",
+        )
+    ]
 
 
 def own_object(plan: Plan) -> list[Finding]:
-    """An object of the user's own can be read by these credentials and is as large as planned; no
-    finding without such an object."""
-    try:
-        held = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
-    except (UsageError, RunError) as error:
-        return [Finding("object", PROBLEM, error.found, error.way_out)]
+    """The object of the user's own, if there is one, which is as large as planned. Raises what
+    `own_objects.of_plan` does for one that can't be read."""
+    held = own_objects.of_plan(plan.target, plan.experiment, plan.cells)
     if held is None:
         return []
     size = EXPERIMENTS[plan.experiment].own_object.size
     if all(cell.values[size] == held.size_mb for cell in plan.cells):
         return [Finding("object", OK, held.words)]
-    way_out = f"start a new run with --set {size}={held.size_mb}, or put the object back"
-    return [Finding("object", PROBLEM, f"{held.words}, has another {size} than planned", way_out)]
+    return [
+        Finding(
+            "object",
+            PROBLEM,
+            f"{held.words}, has another {size} than planned",
+            f"start a new run with --set {size}={held.size_mb}, or put the object back",
+        )
+    ]
 
 
 def _client(target: Target, service: str) -> Any:
@@ -189,39 +188,24 @@ def _answered(name: str, check: Callable[[], Wrong]) -> Finding:
 def _why(error: Exception) -> str:
     """The reason for a missing answer, in a few words."""
     if isinstance(error, ClientError):
-        is_missing = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 501
-        answer = f"{error.operation_name} answered {code_of(error) or 'an error'}"
-        return f"the endpoint doesn't implement {error.operation_name}" if is_missing else answer
+        if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode") == 501:
+            return f"the endpoint doesn't implement {error.operation_name}"
+        return f"{error.operation_name} answered {code_of(error) or 'an error'}"
     is_named = isinstance(error, BotoCoreError | UsageError)
     return one_line(error) if is_named else "the answer isn't from that service"
 
 
-def _needed(experiment: Experiment, on_hosts: bool) -> dict[str, tuple[str, str]]:
-    """The service and call of each needed capability, by the name of the check."""
-    parts = {name: PARTS[name] for name in experiment.needs if name in PARTS}
-    runs = (
-        {"hosts": ("ec2", "describe_instances")}
-        if on_hosts
-        else {"functions": ("lambda", "list_functions")}
-    )
-    return ALWAYS | parts | (ATHENA if experiment.athena is not None else {}) | runs | SAVED_QUERIES
-
-
-def capability(target: Target, name: str, service: str, operation: str) -> Finding:
-    """An endpoint has what the stack needs."""
-
-    def has_it() -> Wrong:
-        try:
-            getattr(_client(target, service), operation)()
-        except (ClientError, *NOT_THAT_SERVICE) as error:
-            if isinstance(error, ClientError) and NOT_TO_US.search(code_of(error)):
-                raise
-            if name in SAVED_QUERIES:
-                return WARNING, _why(error), OVERRIDE
-            return PROBLEM, f"not available: {_why(error)}", OTHER_ENDPOINT
-        return None
-
-    return _answered(name, has_it)
+def lacks(target: Target, name: str, service: str, operation: str) -> Wrong:
+    """Whether an endpoint lacks what the stack needs. Raises ClientError if it may not be asked."""
+    try:
+        getattr(_client(target, service), operation)()
+    except (ClientError, *NOT_THAT_SERVICE) as error:
+        if isinstance(error, ClientError) and kind_of(error) in NOT_TO_US:
+            raise
+        if name in SAVED_QUERIES:
+            return WARNING, _why(error), OVERRIDE
+        return PROBLEM, f"not available: {_why(error)}", OTHER_ENDPOINT
+    return None
 
 
 def reserved(client: Any, function_name: str) -> int:
@@ -246,23 +230,21 @@ def concurrency(target: Target, cells: Sequence[Demand], function_name: str) -> 
         f"{needed} needed, {possible} can be reserved: the account's concurrency limit is {limit}, "
         f"other functions reserve {limit - free} and {UNRESERVED} must stay unreserved"
     )
-    smaller = f"use --set concurrency_value=... up to {possible}, or " if possible else ""
-    wanted = max(USUAL_CONCURRENCY, needed + limit - free + UNRESERVED)
-    larger = f"--quota-code {CONCURRENCY_QUOTA} --desired-value {wanted} --region {target.region}"
-    raise_quota = (
-        "raise the quota: aws service-quotas request-service-quota-increase --service-code lambda "
-        f"{larger}"
-    )
-    is_aws = target.url_of("lambda") is None
-    return PROBLEM, need, smaller + (raise_quota if is_aws else "raise the endpoint's limit")
+    raise_it = "raise the endpoint's limit"
+    if target.url_of("lambda") is None:
+        wanted = max(USUAL_CONCURRENCY, needed + limit - free + UNRESERVED)
+        raise_it = (
+            "raise the quota: aws service-quotas request-service-quota-increase --service-code "
+            f"lambda --quota-code {CONCURRENCY_QUOTA} --desired-value {wanted} --region "
+            f"{target.region}"
+        )
+    return PROBLEM, need, f"use a smaller --set concurrency_value=..., or {raise_it}"
 
 
 def functions_left(target: Target, prefix: str) -> Wrong:
     """No function whose name begins with `prefix` is left, where it may reserve concurrency."""
     client = _client(target, "lambda")
-    pages = client.get_paginator("list_functions").paginate(
-        PaginationConfig={"MaxItems": MOST_LISTED}
-    )
+    pages = client.get_paginator("list_functions").paginate()
     names = [row["FunctionName"] for page in pages for row in page["Functions"]]
     return _left(
         f"{name} (reserves {reserved(client, name)})" for name in names if name.startswith(prefix)
@@ -283,6 +265,11 @@ def hosts_left(target: Target, prefix: str) -> Wrong:
 
 def _left(held: Iterable[str]) -> Wrong:
     listed = ", ".join(itertools.islice(held, 5))
-    destroy = "`terraform -chdir=infra destroy` removes what is in infra/'s state"
-    way_out = f"{destroy}; a sweep uses that only with --take-over"
-    return (WARNING, f"from an earlier deployment: {listed}", way_out) if listed else None
+    if not listed:
+        return None
+    return (
+        WARNING,
+        f"from an earlier deployment: {listed}",
+        "`terraform -chdir=infra destroy` removes what is in infra/'s state; a sweep uses that "
+        "only with --take-over",
+    )

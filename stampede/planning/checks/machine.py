@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from stampede.emulator import opentofu, providers, stack
-from stampede.emulator.go_build import ProviderError, go_version, is_too_old
+from stampede.emulator.go_build import ProviderError, is_too_old
 from stampede.finding import OK, PROBLEM, WARNING, Finding
 from stampede.planning.demand import Demand
 
@@ -80,9 +80,11 @@ def terraform() -> Finding:
         return Finding("terraform", PROBLEM, error.found, error.way_out)
     if tuple(int(part) for part in re.findall(r"\d+", version)[:2]) >= LEAST_TERRAFORM:
         return Finding("terraform", OK, f"{flavour} {version} ({binary})")
-    old = f"{binary} is {flavour} {version}: 1.9 or newer is needed"
     return Finding(
-        "terraform", PROBLEM, old, "install a newer one, or set STAMPEDE_TERRAFORM to one"
+        "terraform",
+        PROBLEM,
+        f"{binary} is {flavour} {version}: 1.9 or newer is needed",
+        "install a newer one, or set STAMPEDE_TERRAFORM to one",
     )
 
 
@@ -104,11 +106,10 @@ def _to_build(name: str, found: str) -> Finding:
     program = shutil.which("go")
     if program is not None and not is_too_old(program):
         return Finding(name, WARNING, found, "`make setup` builds it now")
-    go = f"{program} is {go_version(program) or 'no Go'}" if program else "there is no `go`"
     return Finding(
         name,
         PROBLEM,
-        f"{found}, and {go}: Go >= 1.25 is needed for that",
+        f"{found}, and there is no Go >= 1.25 for that",
         "install Go or Terraform >= 1.9",
     )
 
@@ -149,12 +150,12 @@ def local_limits(cells: Sequence[Demand]) -> Finding:
     }
     for option, (need, limit) in needed.items():
         if limit != resource.RLIM_INFINITY and need > limit:
-            found = (
-                f"`ulimit {option}` is {limit:,}, and {most} {cells[0].workers} at once may need "
-                f"{need:,}"
+            return Finding(
+                "local limits",
+                PROBLEM,
+                f"`ulimit {option}` is {limit:,}, and {most} at once may need {need:,}",
+                f"raise it to {need}, or use a smaller --set concurrency_value",
             )
-            way_out = f"raise it to {need}, or use a smaller --set concurrency_value"
-            return Finding("local limits", PROBLEM, found, way_out)
     return Finding("local limits", OK)
 
 

@@ -1,6 +1,6 @@
 """What a sweep costs and how long it takes, estimated from its plan before anything is spent.
 
-`foreseen` asks the model about the floods of a plan, `durations` adds the time around them,
+`foresee` asks the model about the floods of a plan, `durations` adds the time around them,
 `prices` has AWS's prices, `bill` the lines of the bill, and `estimates` puts it all into words.
 """
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from stampede.experiment import Use
 from stampede.planning import access_log
 from stampede.planning.cost import durations
 from stampede.planning.cost.prices import USUAL_REGION, Prices
@@ -19,6 +20,8 @@ from stampede.stacks.sqs_limits import MAX_BATCH_BYTES, MAX_ENTRIES
 # SQS bills a request for each 64 KB that is sent or received (SQS pricing, "Size of Payloads").
 CHUNK_BYTES = 64 * 2**10
 FREE_TMP_MB = 512
+# The services that every cell uses, after those of the experiment.
+LAST = ("SQS", "CloudWatch")
 # START, the record, END and REPORT are 800 bytes together [tried], and CloudWatch adds 26 for each
 # event.
 LOG_BYTES_PER_MESSAGE = 1024
@@ -67,95 +70,76 @@ class Item:
         }
 
 
-# The lines of the bill: the quantity, in the price's unit, by service, words and name of the price.
-Lines = dict[tuple[str, str, str], float]
-
-
 def bill_items(
     cells: Sequence[Demand],
     around_s: float,
     prices: Prices,
     message_bytes: Sequence[tuple[int, float]] = (),
 ) -> list[Item]:
-    """The lines of the bill of `cells`, as foreseen on AWS, and of `around_s` seconds around them;
-    `message_bytes` as in `Given`."""
-    hours = (sum(durations.cell_s(demand, "aws") for demand in cells) + around_s) / 3600
-    pollers_s = _pollers_s(cells, around_s)
-    lines = _lambda_lines(
-        [demand for demand in cells if demand.usage.in_lambda], pollers_s
-    ) | _used(cells, around_s)
-    lines |= _queue_lines(cells, hours, pollers_s, message_bytes) | _log_lines(cells, hours)
+    """The lines of the bill of `cells`, as foreseen on AWS, and of `around_s` seconds around them,
+    those of a service together; `message_bytes` as in `estimate`."""
+    cells_s = [durations.cell_s(demand, "aws") for demand in cells]
+    hours = (sum(cells_s) + around_s) / 3600
+    uses = [
+        [
+            *(_of_lambda(demand) if demand.usage.in_lambda else ()),
+            *demand.usage.uses,
+            *_of_queue(demand, message_bytes),
+            *(_of_pollers(demand.pollers[1], cell_s, around_s) if demand.pollers else ()),
+            *_of_logs(demand, hours),
+        ]
+        for demand, cell_s in zip(cells, cells_s, strict=True)
+    ]
     items = []
-    for (service, what, name), quantity in lines.items():
+    for (service, what, name), quantity in _quantities(cells, uses, cells_s, around_s).items():
         price = prices[name]
         items.append(Item(service, what, quantity, price.unit, price.usd, name, price.region))
     return items
 
 
-def _lambda_lines(cells: Sequence[Demand], pollers_s: float) -> Lines:
-    """The lines of what runs in functions."""
-    if not cells:
-        return {}
-    gb_s: Lines = {}
-    for demand in sorted(cells, key=lambda demand: demand.cell.values["architecture"]):
-        name = demand.cell.values["architecture"]
-        line = ("Lambda", f"compute, {name}", f"lambda_gb_s_{name}")
-        gb_s[line] = gb_s.get(line, 0) + demand.memory_mb / 1024 * _billed_s(demand)
-    tmp_gb_s = sum(
-        max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024 * _billed_s(demand) for demand in cells
-    )
-    return gb_s | {
-        ("Lambda", "requests", "lambda_request"): sum(
-            demand.operations + demand.preparing for demand in cells
-        ),
-        ("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s"): tmp_gb_s,
-        **(
-            {("Lambda", "provisioned pollers", "lambda_poller_hour"): pollers_s / 3600}
-            if pollers_s
-            else {}
-        ),
-    }
-
-
-def _queue_lines(
-    cells: Sequence[Demand],
-    hours: float,
-    pollers_s: float,
-    message_bytes: Sequence[tuple[int, float]],
-) -> Lines:
-    receivers = max(
-        demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS for demand in cells
-    )
-    quantities = {
-        "send, receive, delete": sum(
-            _queue_requests(demand, message_bytes) for demand in cells if not demand.usage.in_athena
-        ),
-        "receives from an empty queue": hours
-        * (EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR),
-        **({"provisioned pollers, at most": pollers_s * POLLS_PER_POLLER_S} if pollers_s else {}),
-    }
-    return {("SQS", what, "sqs_request"): quantity for what, quantity in quantities.items()}
-
-
-def _log_lines(cells: Sequence[Demand], hours: float) -> Lines:
-    """The lines of CloudWatch, with S3's access logs if they are on."""
-    gb = sum(demand.all_messages for demand in cells) * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
-    logged = [demand for demand in cells if access_log.is_on(demand.cell.values)]
-    uses = [
-        use
-        for demand in logged
-        for use in demand.usage.uses
-        if use.price in access_log.REQUEST_PRICES
+def _of_lambda(demand: Demand) -> list[Use]:
+    """What runs in functions."""
+    architecture, billed_s = demand.cell.values["architecture"], _billed_s(demand)
+    tmp_gb = max(0, demand.usage.tmp_mb - FREE_TMP_MB) / 1024
+    gb_s = f"lambda_gb_s_{architecture}"
+    compute_gb_s = demand.memory_mb / 1024 * billed_s
+    return [
+        Use("Lambda", f"compute, {architecture}", gb_s, per_cell=compute_gb_s),
+        Use("Lambda", "requests", "lambda_request", each=1, per_cell=demand.preparing),
+        Use("Lambda", "/tmp above 512 MB", "lambda_tmp_gb_s", per_cell=tmp_gb * billed_s),
     ]
-    requests = _used(logged, 0.0) if logged else {}
-    log_lines = sum(
-        requests[line] * each for line, each in {use.line: use.log_lines for use in uses}.items()
-    )
-    return {
-        ("CloudWatch", "log lines", "logs_ingested_gb"): gb,
-        ("CloudWatch", "Logs Insights scans", "logs_scanned_gb"): INSIGHTS_SCANS * gb,
-        **(access_log.lines(log_lines, hours) if logged else {}),
-    }
+
+
+def _of_pollers(most: int, cell_s: float, around_s: float) -> list[Use]:
+    """Provisioned pollers, at their maximum from their cell's apply to the next one or the end."""
+    hours = {"per_cell": most * cell_s / 3600, "once": most * around_s / 3600}
+    polls = {name: 3600 * POLLS_PER_POLLER_S * count for name, count in hours.items()}
+    return [
+        Use("Lambda", "provisioned pollers", "lambda_poller_hour", **hours),
+        Use("SQS", "provisioned pollers, at most", "sqs_request", **polls),
+    ]
+
+
+def _of_queue(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> list[Use]:
+    in_athena = demand.usage.in_athena
+    requests = 0 if in_athena else _queue_requests(demand, message_bytes)
+    receivers = demand.concurrency if demand.usage.on_hosts else TRIGGER_CONNECTIONS
+    empty = EMPTY_RECEIVES_PER_HOUR * receivers + DRAIN_REQUESTS_PER_HOUR
+    return [
+        Use("SQS", "send, receive, delete", "sqs_request", per_cell=requests),
+        Use("SQS", "receives from an empty queue", "sqs_request", per_hour=empty),
+    ]
+
+
+def _of_logs(demand: Demand, hours: float) -> list[Use]:
+    """The lines in CloudWatch, with S3's access logs if they are on."""
+    gb = demand.all_messages * LOG_BYTES_PER_MESSAGE / BYTES_IN_A_GB
+    is_logged = access_log.is_on(demand.cell.values)
+    return [
+        Use("CloudWatch", "log lines", "logs_ingested_gb", per_cell=gb),
+        Use("CloudWatch", "Logs Insights scans", "logs_scanned_gb", per_cell=INSIGHTS_SCANS * gb),
+        *(access_log.uses(demand.usage.uses, hours) if is_logged else ()),
+    ]
 
 
 def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) -> float:
@@ -177,18 +161,6 @@ def _queue_requests(demand: Demand, message_bytes: Sequence[tuple[int, float]]) 
     return batches + demand.preparing + (received + 1) * ceil(demand.all_messages / at_once)
 
 
-def _pollers_s(cells: Sequence[Demand], around_s: float) -> float:
-    """Seconds of all provisioned pollers, at their maximum from their cell's apply to the next
-    apply or the end."""
-    most = [
-        (demand.pollers[1], durations.cell_s(demand, "aws")) for demand in cells if demand.pollers
-    ]
-    return (
-        sum(pollers * seconds for pollers, seconds in most)
-        + max(most, default=(0, 0))[0] * around_s
-    )
-
-
 def _billed_s(demand: Demand) -> float:
     """Billed Lambda seconds of a cell: the operations, a cold start of each function (billed since
     August 2025), and the wait at the start barrier."""
@@ -201,24 +173,28 @@ def _billed_s(demand: Demand) -> float:
     )
 
 
-def _used(cells: Sequence[Demand], around_s: float) -> Lines:
-    """The experiment's own lines, those of a service together.
+def _quantities(
+    cells: Sequence[Demand],
+    uses: Sequence[Sequence[Use]],
+    cells_s: Sequence[float],
+    around_s: float,
+) -> dict[tuple[str, str, str], float]:
+    """The quantity of each line, in its price's unit, those of a service together.
 
     What is up with its cell only counts for the cell's time, with the first cell also for the time
     around all cells. What is used once for all cells, or while a stack is up, counts as the largest
     of each `Use.of`.
     """
-    hours = [durations.cell_s(demand, "aws") / 3600 for demand in cells]
-    hours[0] += around_s / 3600
-    lines: Lines = {}
+    lines: dict[tuple[str, str, str], float] = {}
     most: dict[tuple[tuple[str, str, str], str], float] = {}
-    for demand, up_hours in zip(cells, hours, strict=True):
-        for use in demand.usage.uses:
-            own = demand.operations * use.each + use.per_cell + use.per_cell_hour * up_hours
+    up_s = [around_s + cells_s[0], *cells_s[1:]]
+    for demand, of_cell, seconds in zip(cells, uses, up_s, strict=True):
+        for use in of_cell:
+            own = demand.operations * use.each + use.per_cell + use.per_cell_hour * seconds / 3600
             lines[use.line] = lines.get(use.line, 0.0) + own
-            once = use.once + (use.per_hour and use.per_hour * sum(hours))
+            once = use.once + use.per_hour * sum(up_s) / 3600
             most[use.line, use.of] = max(most.get((use.line, use.of), 0.0), once)
     for (line, _), once in most.items():
         lines[line] += once
-    services = list(dict.fromkeys(service for service, _, _ in lines))
+    services = sorted(dict.fromkeys(service for service, _, _ in lines), key=LAST.count)
     return {line: lines[line] for line in sorted(lines, key=lambda line: services.index(line[0]))}

@@ -26,6 +26,9 @@ class Surroundings:
     upload_mib_per_s: float
 
 
+# All operations of a local sweep share this machine, whatever N is: seconds of each, and the rate
+# at which they move bytes. Rough figures of a machine with two cores.
+LOCAL_OPERATION_S, LOCAL_MIB_PER_S = 0.1, 600
 # On AWS the provider alone waits 25 s for a queue and 2 minutes for its deletion, and logs lag
 # after each round. The upload has 100 Mbit/s.
 SURROUNDINGS = {
@@ -36,14 +39,17 @@ SURROUNDINGS = {
 
 def cell_s(demand: Demand, target: str) -> float:
     """Expected seconds of a cell: apply (if it does), preparation, warm-up, flood, and the waits
-    for the log lines of each round and of the cell. `demand` is as foreseen at `target`."""
-    around = SURROUNDINGS[target]
+    for the log lines of each round and of the cell."""
+    around, floods_s = SURROUNDINGS[target], demand.floods_s
+    if target == "local":
+        each_s = LOCAL_OPERATION_S + demand.usage.moved_mb / LOCAL_MIB_PER_S
+        floods_s = demand.operations * each_s + demand.cell.rounds * demand.barrier_s
     waiting_s = around.settle_s + (
         around.round_s * demand.cell.rounds if demand.cell.rounds > 1 else 0.0
     )
     extra_s = demand.usage.apply_s if target == "aws" else 0
     apply_s = (around.apply_s + extra_s) * demand.applies
-    return apply_s + demand.preparation_s(target) + demand.floods_s + waiting_s
+    return apply_s + demand.preparation_s(target) + floods_s + waiting_s
 
 
 def around_s(cells: Sequence[Demand], target: str) -> float:

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stampede.cell import Cell
 from stampede.errors import UsageError
+from stampede.model.prediction import Prediction
 from stampede.phrases import counted, minutes
 from stampede.planning.cost import durations
 from stampede.planning.cost.bill import Item, bill_items
 from stampede.planning.cost.prices import USUAL_REGION, Prices, read_prices
 from stampede.planning.demand import Demand
 from stampede.planning.plan import Plan
-from stampede.planning.predicting import NOTHING, Given, foreseen, on_this_machine
+from stampede.planning.predicting import foresee
 
 
 @dataclass(frozen=True)
 class Estimate:
     """Cost on AWS and duration of a plan. `target` is "local", "aws" or "endpoint", which isn't
-    AWS. `cells` are in the order in which they run, `cells_s` their seconds by name, on the plan's
-    own target; `prices` are those of the region. `unforeseen` are the cells whose operations aren't
-    predicted on AWS: those in Lambda cost an upper bound."""
+    AWS. `cells` are in the order in which they run, as foreseen on AWS, `cells_s` their seconds by
+    name, on the plan's own target; `prices` are those of the region."""
 
     target: str
     prices: Prices
     items: tuple[Item, ...]
     cells: tuple[Demand, ...]
-    unforeseen: tuple[Demand, ...]
     cells_s: Mapping[str, float]
     around_s: float
+
+    @property
+    def unforeseen(self) -> list[Demand]:
+        """The cells whose operations aren't predicted on AWS: those in Lambda cost an upper
+        bound."""
+        return [cell for cell in self.cells if cell.question is None]
 
     @property
     def total_usd(self) -> float:
@@ -48,9 +52,14 @@ class Estimate:
         """Seconds of the whole sweep."""
         return sum(self.cells_s.values()) + self.around_s
 
-    def cell_seconds(self, cell: Cell) -> float:
-        """Seconds of one cell of the plan."""
-        return self.cells_s[cell.name]
+    def predictions(self, ranged: bool = False) -> dict[str, Prediction]:
+        """The model's predictions by the name of the cell, with ranges if `ranged`; none for this
+        machine, or if a cell is unforeseen."""
+        if self.target == "local" or self.unforeseen:
+            return {}
+        asked = {demand.cell.alike: demand.question for demand in self.cells}
+        answers = {alike: question.predict(ranged) for alike, question in asked.items()}
+        return {demand.name: answers[demand.cell.alike] for demand in self.cells}
 
     def sentences(self) -> list[str]:
         """Duration and cost in words, a line each, and the limits of the estimate."""
@@ -66,8 +75,10 @@ class Estimate:
             "not counted: retries, free tier",
         ]
         if self.unforeseen:
-            unknown = f"how long the operations of {len(self.unforeseen):,} of {cells} take on AWS"
-            lines.append(f"not predicted: {unknown}; the cost has timeout_s for each")
+            lines.append(
+                f"not predicted: how long the operations of {len(self.unforeseen):,} of {cells} "
+                "take on AWS; the cost has timeout_s for each"
+            )
         for item in self.unpriced:
             lines.append(
                 f"not counted: {item.what}, {item.quantity:.1f} {item.unit}s; their price is "
@@ -107,25 +118,27 @@ class Estimate:
         }
 
 
-def estimate(plan: Plan, kind: str | None = None, given: Given = NOTHING) -> Estimate:
-    """Estimate a plan; `kind` is its target, by default the plan's own. `given` is what is known
-    besides the plan.
+def estimate(
+    plan: Plan,
+    cells: Sequence[Demand] | None = None,
+    kind: str = "",
+    message_bytes: Sequence[tuple[int, float]] = (),
+) -> Estimate:
+    """Estimate a plan, whose `cells` may be foreseen already; `kind` is its target, by default the
+    plan's own. `message_bytes` are the sizes in bytes of messages with their attributes, each with
+    its share of the messages (none: small).
 
     A "local" plan gets its cost on AWS and its duration here; an "endpoint" gets cost and duration
-    of AWS. Raises UsageError for values that aren't numbers.
+    of AWS.
     """
     prices = read_prices(str(plan.cells[0].values["region"]))
-    cells = foreseen(plan, given)
-    here = cells if plan.target == "aws" else on_this_machine(plan)
+    cells = foresee(plan) if cells is None else cells
     return Estimate(
         target=kind or plan.target,
         prices=prices,
-        items=tuple(
-            bill_items(cells, durations.around_s(cells, "aws"), prices, given.message_bytes)
-        ),
-        cells=tuple(here),
-        unforeseen=tuple(cell for cell in cells if not cell.is_foreseen),
-        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in here},
+        items=tuple(bill_items(cells, durations.around_s(cells, "aws"), prices, message_bytes)),
+        cells=tuple(cells),
+        cells_s={cell.name: durations.cell_s(cell, plan.target) for cell in cells},
         around_s=durations.around_s(cells, plan.target),
     )
 
@@ -144,6 +157,9 @@ def check_budget(estimate: Estimate, budget_usd: float | None) -> None:
         way_out = "`stampede doctor` checks the settings, or leave --budget-usd out"
         raise UsageError(f"{option}: can't be guaranteed, because {unknown[0]}", way_out)
     if estimate.total_usd > budget_usd:
-        cost = f"{estimate.total_usd:.2f} USD on AWS ({estimate.parts()})"
         way_out = "raise --budget-usd, or sweep fewer or smaller cells with --set"
-        raise UsageError(f"{option}: the sweep's estimated cost is {cost}", way_out)
+        raise UsageError(
+            f"{option}: the sweep's estimated cost is "
+            f"{estimate.total_usd:.2f} USD on AWS ({estimate.parts()})",
+            way_out,
+        )

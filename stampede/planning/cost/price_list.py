@@ -7,17 +7,17 @@ list. They haven't been tried on AWS.
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from stampede.errors import RunError
-from stampede.planning.cost.prices import FILE, USUAL_REGION
+from stampede.planning.cost.prices import USUAL_REGION
 
 # The API has endpoints in few regions; each knows the prices of all regions.
 API_REGION = "us-east-1"
@@ -46,70 +46,52 @@ def ask(client: Any, region: str, product: Mapping[str, Any]) -> float:
         ServiceCode=product["service"], Filters=filters
     )
     try:
-        products = [json.loads(text) for page in pages for text in page["PriceList"]]
-        matching = [
-            entry
-            for entry in products
+        entries = [json.loads(text) for page in pages for text in page["PriceList"]]
+        tiers = [
+            tier
+            for entry in entries
             if usage_type.fullmatch(entry["product"]["attributes"]["usagetype"])
+            for offer in entry["terms"]["OnDemand"].values()
+            for tier in offer["priceDimensions"].values()
         ]
-        if len(matching) != 1:
-            raise NoPrice(
-                f"{len(matching)} products instead of one" if matching else "no such product"
-            )
-        offers = list(matching[0]["terms"].get("OnDemand", {}).values())
-        if len(offers) != 1:
-            raise NoPrice(f"{len(offers)} on-demand offers instead of one")
-        return _first_price(offers[0]["priceDimensions"].values(), product["unit"])
-    except (KeyError, TypeError, AttributeError, ValueError, InvalidOperation):
+        return _first_price(tiers, product["unit"])
+    except (LookupError, TypeError, AttributeError, ValueError):
         raise NoPrice("the answer doesn't have the documented form") from None
 
 
-def _first_price(tiers: Iterable[Mapping[str, Any]], unit: str) -> float:
+def _first_price(tiers: Sequence[Mapping[str, Any]], unit: str) -> float:
     """The price of the first tier that isn't free, in US dollars for one `unit`."""
-    prices_usd = []
-    for tier in sorted(tiers, key=lambda tier: Decimal(tier["beginRange"])):
-        if tier["unit"] != unit or CURRENCY not in tier["pricePerUnit"]:
-            currency = ", ".join(tier["pricePerUnit"])
-            raise NoPrice(f"it is in {currency} for {tier['unit']}, not in {CURRENCY} for {unit}")
-        prices_usd.append(float(Decimal(tier["pricePerUnit"][CURRENCY])))
-    if not prices_usd or not all(0 <= usd < math.inf for usd in prices_usd):
+    if not tiers:
+        raise NoPrice("no such product")
+    if (firsts := sum(float(tier["beginRange"]) == 0 for tier in tiers)) != 1:
+        raise NoPrice(f"{firsts} products instead of one")
+    units = {f"{' or '.join(tier['pricePerUnit'])} for {tier['unit']}" for tier in tiers}
+    if units != {f"{CURRENCY} for {unit}"}:
+        raise NoPrice(f"it is in {', '.join(sorted(units))}, not in {CURRENCY} for {unit}")
+    in_order = sorted(tiers, key=lambda tier: float(tier["beginRange"]))
+    prices_usd = [float(tier["pricePerUnit"][CURRENCY]) for tier in in_order]
+    if not all(0 <= usd < math.inf for usd in prices_usd):
         raise NoPrice("the offer has no price that is an amount of money")
     return next(filter(None, prices_usd), 0.0)
 
 
-def updated(
-    stored: Mapping[str, Any], region: str, found: Mapping[str, float], month: str
-) -> dict[str, Any]:
-    """The content of prices.json with `found` (US dollars by name) as the prices of `region` in
-    `month` (YYYY-MM).
-
-    Earlier prices stay with it, and so do the months from which on they were known.
-    """
-    new = copy.deepcopy(dict(stored))
-    entries = new["regions"].setdefault(region, {})
+def store(content: dict[str, Any], region: str, found: Mapping[str, float], file: Path) -> None:
+    """Replace prices.json, whose `content` was read from `file`, with `found` (US dollars by name)
+    as this month's prices of `region`. Earlier prices stay, with the months from which on they were
+    known. Raises RunError if it can't be written."""
+    entries = content["regions"].setdefault(region, {})
     for name, usd in found.items():
-        product, old = new["price_list"][name], entries.get(name, {})
+        product, old = content["price_list"][name], entries.get(name, {})
         before = old.pop("before", [])
-        if old.get("usd") is not None and not (before and same(before[-1]["usd"], old["usd"])):
+        if old.get("usd") is not None:
             before.append(old)
-        source = f"AWS Price List Query API: {product['service']}, {product['usagetype']}"
-        entry = {
+        entries[name] = {
             "usd": usd,
-            "unit": new["regions"][USUAL_REGION][name]["unit"],
-            "as_of": month,
-            "source": source,
+            "unit": content["regions"][USUAL_REGION][name]["unit"],
+            "as_of": f"{datetime.now(UTC):%Y-%m}",
+            "source": f"AWS Price List Query API: {product['service']}, {product['usagetype']}",
+            **({"before": before} if before else {}),
         }
-        entries[name] = entry | ({"before": before} if before else {})
-    return new
-
-
-def same(one: float | None, other: float | None) -> bool:
-    """Whether two prices are equal up to rounding."""
-    return one == other if one is None or other is None else math.isclose(one, other, rel_tol=1e-9)
-
-
-def write(content: Mapping[str, Any], file: Path = FILE) -> None:
-    """Replace prices.json as a whole. Raises RunError if it can't be written."""
     text = json.dumps(content, indent=2, ensure_ascii=False)
     text = re.sub(
         r'("usd": )([0-9][^,\n]*)', lambda price: price[1] + format(Decimal(price[2]), "f"), text

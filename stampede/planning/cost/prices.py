@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 FILE = Path(__file__).with_name("prices.json")
 # Most prices are known of this region; they stand in for unknown ones of other regions.
@@ -19,9 +18,9 @@ class Price:
 
     usd: float | None
     unit: str
+    region: str
     as_of: str | None
     source: str
-    region: str = USUAL_REGION
 
 
 @dataclass(frozen=True)
@@ -47,25 +46,14 @@ class Prices:
         return min(price.as_of for price in self.by_name.values() if price.as_of)
 
 
-def read_prices(region: str = USUAL_REGION, day: str | None = None, file: Path = FILE) -> Prices:
-    """The prices of `region` on `day` (YYYY-MM or YYYY-MM-DD; None: the latest known).
-
-    A price that isn't known there is that of us-east-1, without usd if that isn't known either.
-    """
+def read_prices(region: str = USUAL_REGION, file: Path = FILE) -> Prices:
+    """The latest prices of `region`. One that isn't known there is that of us-east-1, without usd
+    if that isn't known either."""
     stored = json.loads(file.read_text())["regions"]
-    usual = {name: _on(day, entry, USUAL_REGION) for name, entry in stored[USUAL_REGION].items()}
-    own = {name: _on(day, entry, region) for name, entry in stored.get(region, {}).items()}
-    return Prices(
-        region, usual | {name: price for name, price in own.items() if price.usd is not None}
-    )
-
-
-def _on(day: str | None, entry: Mapping[str, Any], region: str) -> Price:
-    """The latest price known on `day`; without usd if it became known later."""
-    latest = {name: value for name, value in entry.items() if name != "before"}
-    known = [
-        price
-        for price in [*entry.get("before", []), latest]
-        if day is None or (price["as_of"] or "9999") <= day[:7]
-    ]
-    return Price(**(known[-1] if known else latest | {"usd": None, "as_of": None}), region=region)
+    by_name = {}
+    for place in (USUAL_REGION, region):
+        for name, entry in stored.get(place, {}).items():
+            if place == USUAL_REGION or entry["usd"] is not None:
+                known = {key: value for key, value in entry.items() if key != "before"}
+                by_name[name] = Price(**known, region=place)
+    return Prices(region, by_name)

@@ -9,11 +9,14 @@ from loader.cell_load import CellLoad
 from loader.dataset import stored_objects
 from stampede.errors import RunError, UsageError
 from stampede.experiment import DataObject
+from stampede.finding import OK, PROBLEM
+from stampede.planning.checks import account
 from stampede.runs.description import RunDescription
 from stampede.runs.folder import RunFolder
 from stampede.stacks import own_object
 from stampede.stacks.target import Target
 from tests.fakes.s3 import KEY, FakeS3, Faults
+from tests.unit.plans import plan
 
 OUTPUTS = {
     "experiment": "download",
@@ -160,6 +163,14 @@ def test_a_dry_run_plans_with_the_size_from_s3(stampede, monkeypatch):
     assert done.status == 0
     [values] = seen
     assert (values["s3_file_name"], values["existing_bucket"]) == ("a, [b]/k", True)
+
+
+def test_an_object_of_another_size_than_planned_is_a_problem(monkeypatch):
+    monkeypatch.setattr(own_object, "of_plan", lambda *_: MINE)
+    own = "existing_bucket=true s3_bucket_name=my-own object_size_mb="
+    for size_mb, status in ((1, OK), (7, PROBLEM)):
+        [finding] = account.own_object(plan(f"{own}{size_mb}"))
+        assert finding.status == status and "my-own" in finding.found
 
 
 @pytest.mark.parametrize("options", [[], ["--remove"]])

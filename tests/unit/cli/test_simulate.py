@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from experiments.download import checks as download_checks
 from stampede.cell import FORMAT, Cell
 
 # A plan of two cells that is predicted in milliseconds.
@@ -102,6 +103,19 @@ def test_repeats_of_a_cell_are_one_row_and_first_and_later_operations_have_one_e
     assert first["avg_s"] > 10 * repeat["avg_s"]
     [warmed] = rows(f"{cell} --warm-up-per-concurrency 1")
     assert warmed["read"] == "repeat"
+
+
+def test_a_plan_that_the_checks_refuse_is_not_simulated_but_an_unbuilt_one_is(
+    simulate, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(download_checks, "ROOT", tmp_path)
+    for settings, words in {
+        "method=download_file --set ephemeral_storage_mb=512": "ephemeral_storage_mb",
+        "concurrency_value=501 --account-concurrency 600": "500 can be reserved",
+        "concurrency_value=500 --account-concurrency 600 --set method=go_ranges": "",
+    }.items():
+        done = simulate(f"{SMALL} --set {settings}".replace("--set concurrency_value=10,5", ""))
+        assert done.status == (2 if words else 0) and words in done.err
 
 
 def test_a_chart_has_the_same_bytes_each_time(simulate, tmp_path):

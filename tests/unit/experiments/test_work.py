@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from experiments import EXPERIMENTS
+from experiments.parameters import known_parameters
 from stampede.model.function import operation
-from stampede.planning.predicting import parameters_of
 from tests.unit.plans import values
 
-PARAMETERS = {name: parameters_of(experiment) for name, experiment in EXPERIMENTS.items()}
+PARAMETERS = {name: known_parameters(name) for name in EXPERIMENTS}
 
 
 def work(experiment, changes, parameters=None):

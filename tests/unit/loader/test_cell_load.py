@@ -91,7 +91,7 @@ def test_a_manual_flood_prepares_the_destination_and_refuses_while_messages_are_
 ):
     status, out, err = by_hand("--dry-run")
     assert (status, shares([json.loads(out)]), aws.floods) == (0, SHARES_OF_FOUR[:1], [])
-    assert '"empty_first": 1' in err and "would send 4 messages to q" in err
+    assert "'empty_first': 1" in err and "would send 4 messages to q" in err
     assert by_hand("--run", "r", "--order", "parallel_limit=20")[0] == 0
     assert [row["warm_up"] for row in folder.rows("sent.jsonl")] == [1, 0, 0, 0, 0]
     [preparing], flood = aws.floods
@@ -107,8 +107,8 @@ def test_a_manual_flood_prepares_the_destination_and_refuses_while_messages_are_
 @pytest.mark.parametrize(
     ("described", "words"),
     [
-        ({"experiment": "copy"}, "r is a run of copy"),
-        ({"account": {"region": "us-east-1", "account_id": "2"}}, "of account 2"),
+        ({"experiment": "copy"}, "it is of copy"),
+        ({"account": {"region": "us-east-1", "account_id": "2"}}, "account 2"),
         ({"plan": {"seed": 1}}, "is a sweep"),
         ({"format": 1}, "format 1"),
         (None, "takes 4 messages"),

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from stampede.model.scenario import Scenario
 from stampede.planning import predicting
 
 
@@ -11,12 +12,12 @@ def each_takes(monkeypatch: pytest.MonkeyPatch, one_s: float) -> None:
     """Make every operation take `one_s` seconds, with N at once from the start, no losses, and cold
     starts of one second."""
 
-    def expected(question: predicting.Question) -> SimpleNamespace:
-        done, n = question.scenario.messages, question.scenario.concurrency
+    def expect(scenario: Scenario, *_: object) -> SimpleNamespace:
+        done, n = scenario.messages, scenario.concurrency
         drain_s = max(one_s, done * one_s / n)
         course = SimpleNamespace(
             succeeded=done, failed_attempts=0, avg_s=one_s, max_s=one_s, drain_s=drain_s
         )
         return SimpleNamespace(course=course, work=SimpleNamespace(before_s=0.0, cold_s=1.0))
 
-    monkeypatch.setattr(predicting, "expected", expected)
+    monkeypatch.setattr(predicting, "expect", expect)

@@ -9,7 +9,6 @@ from stampede.errors import UsageError
 from stampede.planning import cost
 from stampede.planning.cost import check_budget
 from stampede.planning.cost.prices import read_prices
-from stampede.planning.predicting import NOTHING, Given
 from tests.unit.planning.foreseen_floods import each_takes
 from tests.unit.plans import plan
 
@@ -23,8 +22,8 @@ def floods(monkeypatch):
     each_takes(monkeypatch, ONE_S)
 
 
-def estimate(settings="", experiment="download", given=NOTHING, **options):
-    return cost.estimate(plan(settings, experiment, **options), given=given)
+def estimate(settings="", experiment="download", message_bytes=(), **options):
+    return cost.estimate(plan(settings, experiment, **options), message_bytes=message_bytes)
 
 
 def usd(estimated):
@@ -70,8 +69,8 @@ def test_the_published_matrix_costs_and_takes_the_sums_by_hand():
 )
 def test_sqs_bills_each_64_kb_sent_and_received(sizes, requests):
     text = json.dumps([{"payload": "x" * size, "weight": 1} for size in sizes])
-    given = Given(message_bytes=Payloads.of_text(text).message_bytes() if sizes else ())
-    estimated = estimate(SMALL, "function", given, each=10)
+    message_bytes = Payloads.of_text(text).message_bytes() if sizes else ()
+    estimated = estimate(SMALL, "function", message_bytes, each=10)
     assert quantity(estimated)["send, receive, delete"] == requests
 
 
@@ -97,14 +96,10 @@ def test_an_item_without_a_price_in_its_region_is_named_and_priced_as_in_us_east
     assert usd(tokyo)["requests"] == usd(estimate())["requests"]
     elsewhere = tokyo.as_dict()["prices_elsewhere"]
     assert "lambda_request" in elsewhere and "s3_get" not in elsewhere
+    assert read_prices("ap-northeast-1")["express_get"].usd == read_prices()["express_get"].usd
 
 
-def test_the_price_of_a_day_is_the_last_known_price():
-    puts = {None: 0.00000113, "2025-06-01": 0.00000113, "2023-12": 0.0000025, "2023-10": None}
-    assert {day: read_prices(day=day)["express_put"].usd for day in puts} == puts
-    # What is above 512 KB in a request was what these were asked for until April 2025.
-    units = {"2025-03": "GB above 512 KB a request", "2025-04": "GB"}
-    assert {day: read_prices(day=day)["express_upload_gb"].unit for day in units} == units
+def test_every_price_has_a_source_and_a_known_one_its_month():
     for price in read_prices().by_name.values():
         assert price.source and bool(price.as_of) == (price.usd is not None)
 

@@ -12,6 +12,7 @@ from stampede.emulator import providers
 from stampede.finding import OK, PROBLEM, WARNING
 from stampede.planning import checks
 from stampede.planning.checks import account, machine
+from stampede.planning.cost import Estimate, estimate
 from stampede.planning.demand import demands
 from stampede.stacks import endpoints
 from tests.fakes.account import DIRECTORY_BUCKETS, FakeAccount
@@ -154,7 +155,8 @@ def asked(monkeypatch, shell):
         monkeypatch.setattr(endpoints, "is_aws", lambda url: is_aws)
         with FakeAccount(**has) as stub:
             monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
-            found = checks.run(plan(settings, experiment), [checks.ACCOUNT])
+            made = plan(settings, experiment)
+            found = checks.of_account(made, estimate(made))
         assert all("\n" not in finding.sentence for finding in found)
         return {finding.check: finding for finding in found}
 
@@ -218,7 +220,7 @@ FULL = {"unreserved": 500, "functions": {"stampede-download": 500, "elsewhere": 
             "i-0abc (billed)",
         ),
         ({"refuse": ["sts"]}, "credentials", PROBLEM, "InvalidClientTokenId"),
-        ({"bodies": {"sts": "<html></html>"}}, "credentials", PROBLEM, "isn't from STS"),
+        ({"bodies": {"sts": "<html></html>"}}, "credentials", PROBLEM, "no usable answer from STS"),
         # A service that an endpoint lacks is a problem; a forbidden question is none.
         (NOT_AWS | {"lacks": ["athena"]}, "Athena", PROBLEM, "implement ListWorkGroups"),
         (NOT_AWS | {"refuse": ["athena"]}, "Athena", WARNING, "unknown: ListWorkGroups"),
@@ -254,7 +256,7 @@ def test_credentials_that_cannot_be_used_are_a_problem_in_one_line_with_the_fix(
     shell, settings, words
 ):
     shell(**settings)
-    [finding] = checks.run(plan(), [checks.ACCOUNT])
+    [finding] = checks.of_account(plan(), estimate(plan()))
     assert (finding.check, finding.status) == ("credentials", PROBLEM)
     assert "\n" not in finding.sentence
     assert words in finding.sentence
@@ -295,7 +297,7 @@ def doctor(monkeypatch, capsys):
 def test_the_doctor_sums_up_passed_checks_in_one_line_and_exits_with_1_at_a_problem(
     asked, doctor, monkeypatch
 ):
-    monkeypatch.setattr(checks, "predicted", lambda plan: ({}, ""))
+    monkeypatch.setattr(Estimate, "predictions", lambda estimated: {})
     asked()
     with FakeAccount() as stub:
         monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
@@ -308,10 +310,20 @@ def test_the_doctor_sums_up_passed_checks_in_one_line_and_exits_with_1_at_a_prob
     assert "[fail]  budget:" in failed and (passes, fails) == (0, 1)
 
 
+def test_the_doctor_names_what_is_wrong_with_a_plan_and_with_its_floods(shell, doctor, monkeypatch):
+    shell(**KEYS)
+    with FakeAccount() as stub:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", stub.url)
+        status, printed = doctor(
+            "--target aws --set memory_size=2048 --set concurrency_value=1 --set timeout_s=5"
+        )
+    assert (status, "[fail]  time limit" in printed, "[warn]  floods" in printed) == (1, True, True)
+
+
 def test_cells_that_lose_messages_or_never_reach_n_are_a_warning():
     two = plan("concurrency_value=1,2 memory_size=2048")
-    predictions, _ = checks.predicted(two)
-    assert statuses(checks.run(two, [checks.FLOODS])) == {"floods": OK} and len(predictions) == 2
+    predictions = estimate(two).predictions()
+    assert statuses(checks.floods(two, predictions)) == {"floods": OK} and len(predictions) == 2
     for changes, words in (
         ({"dead_lettered": 12}, "12 of 10"),
         ({"time_to_n_s": None}, "never reached"),

@@ -8,10 +8,11 @@ from unittest.mock import Mock
 import pytest
 
 from experiments import EXPERIMENTS
+from experiments.parameters import known_parameters
 from stampede.errors import RunError
 from stampede.insights import log_columns
+from stampede.planning.cost import estimate
 from stampede.planning.plan import make_plan
-from stampede.planning.predicting import parameters_of, predictions
 from stampede.runs.account import check
 from stampede.stacks import stack_lock
 from stampede.sweep import sweep as sweep_run
@@ -188,10 +189,10 @@ def test_the_manifest_is_uploaded_once_per_stack_and_each_cell_is_prepared_befor
 def test_a_resumed_run_keeps_its_first_prediction(folder):
     experiment = EXPERIMENTS["download"]
     plan = make_plan(experiment, "aws", ["concurrency_value=1,2"], messages_per_concurrency=1)
-    forecasts = predictions(plan)
+    forecasts = estimate(plan).predictions()
     for forecasts_now in (forecasts, {}):
         run = SweepRun(plan, folder, ESTIMATE, None, None)
-        run.predicted(forecasts_now, parameters_of(experiment))
+        run.predicted(forecasts_now, known_parameters("download"))
         run._description.write()
     assert stored(folder)["prediction"]["cells"].keys() == forecasts.keys()
 
