@@ -7,7 +7,6 @@ other message. executions.jsonl shows which query may still be running after a r
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import re
@@ -22,6 +21,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from loader.flood import first_seq, sent_log
 from loader.sqs.outcome import Accepted, Outcome
+from stampede.cell import Cell
 from stampede.errors import RunError, one_line
 from stampede.experiment import Execution
 from stampede.phrases import counted
@@ -82,8 +82,8 @@ def carry_out(
     """
     queries = counted(count, "query", "queries")
     (detail if quiet else say)(f"{queries} in workgroup {execution.workgroup}: {execution.sql}")
-    place = {"round": round_number, "warm_up": int(warm_up)}
     sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
+    place = {"round": round_number, "warm_up": int(warm_up)}
     messages = _Cell(target, folder, cell, order, place, sent)
     # A number isn't used again even if a killed run began its query and never noted it as sent:
     # Athena would answer with that query.
@@ -95,10 +95,7 @@ def carry_out(
             seq = first_number + index
             query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
             objects = share(first + index).get("objects") if share else None
-            try:
-                failure = messages.carry_out(seq, query, objects)
-            finally:
-                query.stop()
+            failure = messages.carry_out(seq, query, objects)
             progress.advance(task)
             if failure:
                 say(f"a query failed: {failure.error_type}: {failure}", style="yellow")
@@ -145,15 +142,21 @@ class _Cell:
             said = {"seq": seq, "state": state, "execution_id": query.execution_id}
             self.folder.append(EXECUTIONS, [{"cell": self.cell, **said}])
 
+        def begun() -> None:
+            self.sent([Accepted(seq, query.message_id, now_ms(), 0)])
+            remember("begun")
+
+        def end(failure: QueryFailure | None) -> None:
+            self._put(self._record(seq, query, objects, failure))
+            remember("ended")
+
         remember("beginning")
-        failure = query.attempt(query.begin)
-        remember("begun")
-        self.sent([Accepted(seq, query.message_id, now_ms(), 0)])
-        failure = failure or query.attempt(query.finish)
-        self._put(self._record(seq, query, objects, failure))
-        remember("ended")
-        if query.is_interrupted:
-            raise KeyboardInterrupt
+        try:
+            failure = query.run(begun)
+        except KeyboardInterrupt:
+            end(QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C"))
+            raise
+        end(failure)
         return failure
 
     def _record(
@@ -192,7 +195,9 @@ class _Cell:
             status="error" if failure else "ok",
             **self.place,
         )
-        record |= {name: value for name, value in self._axes().items() if name not in record}
+        axes = target.experiment.axes
+        settings = Cell(self.cell, {**target.outputs, **self.order}, tuple(axes))
+        record |= {axis.record_field: settings[axis.name] for axis in axes}
         record |= {
             "objects": objects,
             "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
@@ -208,17 +213,6 @@ class _Cell:
             cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
             record |= {"error_type": failure.error_type, "error_message": cut}
         return record
-
-    def _axes(self) -> dict[str, Any]:
-        """Every axis of the cell by its record field: from the work order, else the stack, else
-        its default."""
-        settings, fields = {**self.target.outputs, **self.order}, {}
-        for axis in self.target.experiment.axes:
-            value = settings.get(axis.variable)
-            fields[axis.record_field] = (
-                axis.default_of(list(fields.values())) if value is None else value
-            )
-        return fields
 
     def _put(self, record: Mapping[str, Any]) -> None:
         """Write a record into the stack's log group, as functions do. Raises RunError when it is
@@ -263,7 +257,6 @@ class Query:
     request_id: str = ""
     began_ms: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
-    is_interrupted: bool = False
     _is_over: bool = False
 
     def __post_init__(self) -> None:
@@ -274,61 +267,43 @@ class Query:
         """The id of its message."""
         return self.execution_id or self.token
 
-    def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
-        """Call `begin` or `finish`; returns why the query failed, after cancelling it. Ctrl-C sets
-        `is_interrupted`."""
+    def run(self, begun: Callable[[], None]) -> QueryFailure | None:
+        """Run it, calling `begun` once its start has succeeded or failed; returns why it failed.
+        However this ends, Athena works on it no more."""
         try:
-            return step()
-        except QueryFailure as error:
-            failure = error
+            try:
+                self._begin()
+            finally:
+                begun()
+            self._wait()
+            self._check_result()
+        except QueryFailure as failure:
+            return failure
         except (BotoCoreError, ClientError) as error:
             kind = kind_of(error)
             # A refused start needs no cancelling; after a fault the answer may have been lost.
-            self._is_over = not self.execution_id and kind is not Kind.FAULT
-            failure = QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-            failure = QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
-        self.stop()
-        return failure
-
-    def begin(self) -> None:
-        """Start it. Raises boto3's errors."""
-        self.began_ms = now_ms()
-        answer = self._start()
-        self.execution_id = answer["QueryExecutionId"]
-        self.request_id = answer["ResponseMetadata"].get("RequestId", "")
-
-    def finish(self) -> None:
-        """Wait for its result, which must be as expected. Raises QueryFailure and boto3's
-        errors."""
-        self._wait()
-        answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
-        _, *rows = (
-            [value.get("VarCharValue") for value in row["Data"]]
-            for row in answer["ResultSet"]["Rows"]
-        )
-        if rows != [list(self.execution.expected)]:  # the first row is the header
-            got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
-            expected = ", ".join(self.execution.expected)
-            why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
-            raise QueryFailure("WrongResult", why)
+            self._is_over |= not self.execution_id and kind is not Kind.FAULT
+            return QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
+        finally:
+            self.stop()
 
     def stop(self) -> None:
         """Cancel it unless it is over; an id that was never received is asked for by the token.
         Reports a query that can't be cancelled."""
         if self._is_over:
             return
-        self._is_over = True
         try:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
             which = f"query {self.execution_id} couldn't be cancelled, and may run to its end"
             say(f"{which}: {one_line(error)}", style="yellow")
-            return
-        with contextlib.suppress(BotoCoreError, ClientError):
-            self._look()  # for its statistics
+
+    def _begin(self) -> None:
+        self.began_ms = now_ms()
+        answer = self._start()
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer["ResponseMetadata"].get("RequestId", "")
 
     def _start(self) -> dict[str, Any]:
         return self._client.start_query_execution(
@@ -340,38 +315,51 @@ class Query:
         )
 
     def _wait(self) -> None:
+        """Wait until it has succeeded."""
         limit_s, state = self.execution.limit_s, ""
         pauses_s, until_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S), self.clock() + limit_s
         for _ in looks(pauses_s, until_s, clock=self.clock, sleep=self.sleep):
             try:
-                status = self._look()
+                answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
             except (BotoCoreError, ClientError) as error:
                 if not kind_of(error).passes or is_gone(self.target):
                     raise
                 state = f"no answer ({one_line(error)})"
                 continue
-            state = status["State"]
-            if state == "SUCCEEDED":
-                return
-            reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
-            if state == "CANCELLED":
-                # by another user, or by the workgroup's limit
-                raise QueryFailure("QueryCancelled", reason)
-            if state == "FAILED":
-                is_denied = _DENIED_WORDS.search(reason)
-                raise QueryFailure("AccessDenied" if is_denied else "QueryFailed", reason)
-        raise QueryFailure(
-            "QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled"
-        )
+            query = answer["QueryExecution"]
+            self.statistics, state = query.get("Statistics") or {}, query["Status"]["State"]
+            self._is_over = state in ("SUCCEEDED", "FAILED", "CANCELLED")
+            if self._is_over:
+                break
+        else:
+            why = f"{state} at the limit of {limit_s:g} s, so it was cancelled"
+            raise QueryFailure("QueryTimedOut", why)
+        if state != "SUCCEEDED":
+            reason = query["Status"].get("StateChangeReason") or "Athena gives no reason"
+            is_denied = _DENIED_WORDS.search(reason)
+            # CANCELLED is by another user, or by the workgroup's limit.
+            raise QueryFailure(
+                "QueryCancelled"
+                if state == "CANCELLED"
+                else "AccessDenied"
+                if is_denied
+                else "QueryFailed",
+                " ".join(reason.split()),
+            )
 
-    def _look(self) -> dict[str, Any]:
-        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
-        query = answer["QueryExecution"]
-        self.statistics = query.get("Statistics") or {}
-        self._is_over = query["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
-        return query["Status"]
+    def _check_result(self) -> None:
+        answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
+        _, *rows = (
+            [value.get("VarCharValue") for value in row["Data"]]
+            for row in answer["ResultSet"]["Rows"]
+        )
+        if rows != [list(self.execution.expected)]:  # the first row is the header
+            got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
+            expected = ", ".join(self.execution.expected)
+            why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
+            raise QueryFailure("WrongResult", why)
 
 
 def now_ms() -> int:
     """Milliseconds since the epoch, as in records and sent.jsonl."""
-    return time.time_ns() // 1_000_000
+    return int(time.time() * 1000)

@@ -6,7 +6,6 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import executions
 from loader.drain import drain
 from loader.executions import carry_out, stop_left_running, token_of
 from stampede.errors import RunError
@@ -39,7 +38,6 @@ def aws(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     stack = SimulatedAthena("aws", dict(STACK))
     go_by_clock_of(stack, monkeypatch, carry_out)
-    monkeypatch.setattr(executions, "now_ms", lambda: EPOCH_MS + int(stack.now_s * 1000))
     return stack
 
 
