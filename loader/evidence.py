@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Any
 
 from loader.executions import EXECUTIONS
-from loader.patience import LATE_S
+from loader.log_events import LATE_S
 from stampede.checkout import FUNCTIONS
 from stampede.runs.evidence import FILE
 from stampede.runs.folder import RunFolder

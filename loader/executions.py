@@ -70,8 +70,6 @@ def carry_out(
     round_number: int = 0,
     warm_up: bool = False,
     quiet: bool = False,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
     """Run `execution` on Athena `count` times, as messages of `cell`, numbered after those already
     sent.
@@ -88,18 +86,18 @@ def carry_out(
     # A number isn't used again even if a killed run began its query and never noted it as sent:
     # Athena would answer with that query.
     begun = [row["seq"] + 1 for row in _begun(folder, cell)]
-    first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
+    first_number, started_s = max([first_seq(folder, cell), *begun]), time.monotonic()
     with bar() as progress:
         task = progress.add_task("queries", total=count, note="")
         for index in range(count):
             seq = first_number + index
-            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
+            query = Query(target, execution, token_of(folder.run_id, cell, seq))
             objects = share(first + index).get("objects") if share else None
             failure = messages.carry_out(seq, query, objects)
             progress.advance(task)
             if failure:
                 say(f"a query failed: {failure.error_type}: {failure}", style="yellow")
-    return Outcome(sent=count, requests=count, seconds=clock() - started_s)
+    return Outcome(sent=count, requests=count, seconds=time.monotonic() - started_s)
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
@@ -251,8 +249,6 @@ class Query:
     target: Target
     execution: Execution
     token: str
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
     execution_id: str = ""
     request_id: str = ""
     began_ms: int = 0
@@ -317,8 +313,8 @@ class Query:
     def _wait(self) -> None:
         """Wait until it has succeeded."""
         limit_s, state = self.execution.limit_s, ""
-        pauses_s, until_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S), self.clock() + limit_s
-        for _ in looks(pauses_s, until_s, clock=self.clock, sleep=self.sleep):
+        pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
+        for _ in looks(pauses_s, time.monotonic() + limit_s):
             try:
                 answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
             except (BotoCoreError, ClientError) as error:

@@ -11,6 +11,9 @@ from stampede.runs import stored_json
 # goes back this far. The embedded AWS shows events at once; at N = 500, reading two minutes of them
 # every half second took as much CPU as the functions.
 OVERLAP_MS = {"local": 10_000, "aws": 120_000}
+# CloudWatch Logs usually shows events within seconds; the longest delay seen is 187 s. The emulator
+# shows them at once.
+LATE_S = {"local": 10.0, "aws": 600.0}
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 # FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), for which botocore's
 # paginator raises an error. After so many repetitions the rest is left to the next fetch, which

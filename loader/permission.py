@@ -9,14 +9,12 @@ operation until it isn't refused any more.
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from loader.log_events import records
-from loader.seeding import PAUSES_S, invoke, words_of
+from loader.seeding import PAUSES_S, invoke, until_it_works, words_of
 from stampede.errors import RunError
-from stampede.polling import looks
 from stampede.progress import say
 from stampede.stacks.aws_errors import AFTER_APPLY
 from stampede.stacks.target import Target
@@ -25,13 +23,7 @@ from stampede.stacks.target import Target
 PROOF = {"run_id": "permission-proof", "seq": 0, "warm_up": 1}
 
 
-def wait_for_permission(
-    target: Target,
-    cell: str,
-    order: Mapping[str, Any],
-    *,
-    sleep: Callable[[float], None] = time.sleep,
-) -> None:
+def wait_for_permission(target: Target, cell: str, order: Mapping[str, Any]) -> None:
     """Invoke the function with `order`, the experiment's small operation, until it isn't refused
     any more.
 
@@ -46,13 +38,9 @@ def wait_for_permission(
         "eventSource": "aws:sqs",
     }
     say("checking the permissions of the function's new role with one invocation")
-    for number in looks(PAUSES_S, sleep=sleep):
-        why = _why_it_fails(target, {"Records": [message]})
-        if not AFTER_APPLY.search(why):
-            break
-        if number == 0:
-            say(f"not in force yet ({why}); trying again for up to {sum(PAUSES_S)} s")
-    else:
+    event = {"Records": [message]}
+    why = until_it_works(target["function_name"], lambda: _why_it_fails(target, event))
+    if AFTER_APPLY.search(why):
         raise RunError(
             f"{cell}: {sum(PAUSES_S)} s after the apply the function still lacks a permission: "
             f"{why}; check the policies of its role {target.outputs.get('worker_role_name')}, the "

@@ -7,7 +7,6 @@ import base64
 import contextlib
 import json
 import socket
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -35,24 +34,17 @@ PROBES = ((socket.IPPROTO_TCP, _IDLE, 60), (socket.IPPROTO_TCP, socket.TCP_KEEPI
 PAUSES_S = (2, 4, 8, 16, 30, 30, 30, 30, 30)
 
 
-def seed(
-    target: Target,
-    in_order: Mapping[str, Any],
-    seeded: set[str] | None = None,
-    *,
-    sleep: Callable[[float], None] = time.sleep,
-) -> None:
+def seed(target: Target, in_order: Mapping[str, Any], seeded: set[str]) -> None:
     """Invoke the stack's seeding function with the experiment's events for a cell, one after the
     other.
 
     `in_order` are the cell's axes in the work order. Events in `seeded` are skipped; those sent are
-    added to it. The function writes and checks what is missing. Raises RunError when it fails
-    twice, or throughout PAUSES_S with an error that usually passes.
+    added to it. The function writes and checks what is missing. Raises RunError as `until_it_works`
+    ends.
     """
-    seeded = set() if seeded is None else seeded
     for event in events_of(target, in_order):
         if (text := json.dumps(event, sort_keys=True)) not in seeded:
-            _seed(target, target[target.experiment.seeding.function], event, sleep)
+            _seed(target, target[target.experiment.seeding.function], event)
             seeded.add(text)
 
 
@@ -64,19 +56,27 @@ def events_of(target: Target, in_order: Mapping[str, Any]) -> Sequence[Mapping[s
     return seeding.events({**target.outputs, **in_order})
 
 
-def _seed(
-    target: Target, name: str, event: Mapping[str, Any], sleep: Callable[[float], None]
-) -> None:
-    say(f"{name}: seeding what is missing")
-    for number in looks(PAUSES_S, sleep=sleep):
+def _seed(target: Target, name: str, event: Mapping[str, Any]) -> None:
+    def attempt() -> str:
         answer, why, _ = invoke(target, name, event)
-        if not why:
-            return detail(f"{name}: {json.dumps(answer)}")
-        if number > 0 and not AFTER_APPLY.search(why):
+        detail(f"{name}: {json.dumps(answer)}")
+        return why
+
+    say(f"{name}: seeding what is missing")
+    if why := until_it_works(name, attempt):
+        raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
+
+
+def until_it_works(name: str, attempt: Callable[[], str]) -> str:
+    """Invoke a function by `attempt`, which returns why it failed, until it doesn't: twice, and
+    throughout PAUSES_S while the error is one that usually passes. Returns the last reason."""
+    for number in looks(PAUSES_S):
+        why = attempt()
+        if not why or (number > 0 and not AFTER_APPLY.search(why)):
             break
         if number == 0:
-            say(f"{name}: {why}; trying again, what is there stays", style="yellow")
-    raise RunError(f"{name} could not seed the data set: {why}; its log is /aws/lambda/{name}")
+            say(f"{name}: {why}; trying again, for up to {sum(PAUSES_S)} s", style="yellow")
+    return why
 
 
 def invoke(target: Target, name: str, event: Mapping[str, Any]) -> tuple[dict[str, Any], str, str]:

@@ -87,11 +87,6 @@ class SimulatedAws(Target):
 
     # The clock of the drain.
 
-    @property
-    def clocked(self) -> dict[str, Any]:
-        """The options that make a drain use this clock."""
-        return {"clock": self.clock, "sleep": self.sleep}
-
     def clock(self) -> float:
         return self.now_s
 

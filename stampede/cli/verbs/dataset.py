@@ -83,7 +83,7 @@ def _put(target: Target, arguments: argparse.Namespace) -> None:
     if not (put_manifest(target, dry_run=dry_run) or missing):
         say("no object is missing")
     if not dry_run:
-        seed(target, in_order)
+        seed(target, in_order, set())
     for event in seeded if dry_run else ():
         say(f"{target[experiment.seeding.function]} would write: {json.dumps(event)}")
     for data_object in objects:

@@ -37,7 +37,7 @@ OF_EXPRESS = {"storage_class", "object_bytes", "placement", "slices"}
 def aws(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     stack = SimulatedAthena("aws", dict(STACK))
-    go_by_clock_of(stack, monkeypatch, carry_out)
+    go_by_clock_of(stack, monkeypatch)
     return stack
 
 
