@@ -19,7 +19,7 @@ from typing import Any
 import botocore
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader.flood import first_seq, sent_log
+from loader.flood import Share, first_seq, sent_log
 from loader.sqs.outcome import Accepted, Outcome
 from stampede.cell import Cell
 from stampede.errors import RunError, one_line
@@ -61,43 +61,36 @@ def carry_out(
     target: Target,
     folder: RunFolder,
     cell: str,
-    count: int,
+    indices: range,
     execution: Execution,
-    *,
     order: Mapping[str, Any],
-    share: Callable[[int], Mapping[str, Any]] | None = None,
-    first: int = 0,
-    round_number: int = 0,
-    warm_up: bool = False,
+    share: Share = lambda index: {},
+    *,
     quiet: bool = False,
 ) -> Outcome:
-    """Run `execution` on Athena `count` times, as messages of `cell`, numbered after those already
-    sent.
+    """Run `execution` on Athena for each of `indices`, as messages of `cell`, numbered after those
+    already sent.
 
-    `order`, `share(index)`, `first`, `round_number` and `quiet` are as for a flood. However a query
+    `order`, `share(index)` and `quiet` are as for a flood. However a query
     ends, it counts as sent and has a record. Raises RunError when a record can't be stored, and
     KeyboardInterrupt once the current query is cancelled and recorded.
     """
-    queries = counted(count, "query", "queries")
+    queries = counted(len(indices), "query", "queries")
     (detail if quiet else say)(f"{queries} in workgroup {execution.workgroup}: {execution.sql}")
-    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
-    place = {"round": round_number, "warm_up": int(warm_up)}
-    messages = _Cell(target, folder, cell, order, place, sent)
+    messages = _Cell(target, folder, cell, order, sent_log(folder, cell, order))
     # A number isn't used again even if a killed run began its query and never noted it as sent:
     # Athena would answer with that query.
     begun = [row["seq"] + 1 for row in _begun(folder, cell)]
     first_number, started_s = max([first_seq(folder, cell), *begun]), time.monotonic()
     with bar() as progress:
-        task = progress.add_task("queries", total=count, note="")
-        for index in range(count):
-            seq = first_number + index
+        task = progress.add_task("queries", total=len(indices), note="")
+        for seq, index in enumerate(indices, first_number):
             query = Query(target, execution, token_of(folder.run_id, cell, seq))
-            objects = share(first + index).get("objects") if share else None
-            failure = messages.carry_out(seq, query, objects)
+            failure = messages.carry_out(seq, query, share(index).get("objects"))
             progress.advance(task)
             if failure:
                 say(f"a query failed: {failure.error_type}: {failure}", style="yellow")
-    return Outcome(sent=count, requests=count, seconds=time.monotonic() - started_s)
+    return Outcome(sent=len(indices), requests=len(indices), seconds=time.monotonic() - started_s)
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
@@ -121,13 +114,12 @@ def token_of(run_id: str, cell: str, seq: int) -> str:
 
 @dataclass
 class _Cell:
-    """The queries of a cell; `place` has the round and warm-up flag of their records."""
+    """The queries of a cell, with the work order that they have in common."""
 
     target: Target
     folder: RunFolder
     cell: str
     order: Mapping[str, Any]
-    place: Mapping[str, int]
     sent: Callable[[list[Accepted]], None]
     sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
@@ -191,7 +183,7 @@ class _Cell:
             bytes=statistics.get("DataScannedInBytes"),
             method="athena",
             status="error" if failure else "ok",
-            **self.place,
+            **{name: self.order.get(name, 0) for name in ("round", "warm_up")},
         )
         axes = target.experiment.axes
         settings = Cell(self.cell, {**target.outputs, **self.order}, tuple(axes))

@@ -19,7 +19,6 @@ from loader.sqs.message import Order
 from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.unfinished_cell import ABANDONED
 from stampede.cell import batch_size_of
-from stampede.errors import RunError
 from stampede.phrases import counted
 from stampede.progress import bar, detail, say
 from stampede.runs.folder import RunFolder
@@ -30,49 +29,43 @@ SENT = "sent.jsonl"
 # The most messages that SQS may have accepted from a flood that was killed, or couldn't write them.
 MOST_UNRECORDED = IN_FLIGHT * MAX_ENTRIES
 
+# A message's own keys in its work order, by its place in the flood.
+Share = Callable[[int], Mapping[str, Any]]
+
 
 def flood(
     target: Target,
     folder: RunFolder,
     cell: str,
-    count: int,
-    *,
+    indices: range,
     order: Mapping[str, Any],
-    share: Callable[[int], Mapping[str, Any]] | None = None,
-    first: int = 0,
-    round_number: int = 0,
-    warm_up: bool = False,
-    start_at_ms: int | None = None,
+    share: Share = lambda index: {},
+    *,
     knows_all_sent: bool = True,
     quiet: bool = False,
 ) -> Outcome:
-    """Send `count` work orders of `cell`, numbered after those already sent, and write each
-    accepted one to sent.jsonl.
+    """Send a work order of `cell` for each of `indices`, its messages from 0, and write each
+    accepted one to sent.jsonl. They are numbered after those already sent.
 
-    All contain `order`; the index-th of the cell (from 0) also `share(index)`. In round
-    `round_number` of a sweep (0: none) the flood begins with index `first`. `warm_up` orders count
-    in no figure; the functions wait until `start_at_ms` (epoch ms), if given. If an earlier flood
-    of the cell may have been killed (`knows_all_sent` false), a gap in the numbers is left for what
-    it sent last. `quiet` reports only problems. Returns the outcome even if messages were refused
-    (`check` raises for that). Raises UsageError without credentials.
+    All contain `order`, which may have the keys `warm_up` (1: counts in no figure), `round` and
+    `start_at_ms`, and each its own `share(index)`. If an earlier flood of the cell may have been
+    killed (`knows_all_sent` false), a gap in the numbers is left for what it sent last. `quiet`
+    reports only problems. Returns the outcome even if messages were refused (its `check` raises for
+    that). Raises UsageError without credentials.
     """
-    extras = {**order, "warm_up": int(warm_up), **({"round": round_number} if round_number else {})}
-    if start_at_ms is not None:
-        extras["start_at_ms"] = start_at_ms
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     if target.experiment.takes_payload:
         payloads, is_batched = Payloads.of_run(folder), batch_size_of(target.outputs) > 1
         messages = payload_messages(
-            payloads, folder.run_id, cell, count, extras, seq, first, is_batched=is_batched
+            payloads, folder.run_id, cell, indices, order, seq, is_batched=is_batched
         )
     else:
-        own = share and (lambda index: share(first + index))
-        messages = orders(folder.run_id, cell, count, extras, seq, own)
+        messages = orders(folder.run_id, cell, indices, order, seq, share)
     tell = detail if quiet else say
-    tell(f"flooding {target['queue_name']} with {counted(count, 'message')}")
-    log = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
+    tell(f"flooding {target['queue_name']} with {counted(len(indices), 'message')}")
+    log = sent_log(folder, cell, order)
     with bar() as progress:
-        task = progress.add_task("flood", total=count, note="messages")
+        task = progress.add_task("flood", total=len(indices), note="messages")
 
         def accepted(batch: list[Accepted]) -> None:
             log(batch)
@@ -113,54 +106,52 @@ def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> i
     return max(last_sent, last_cut_off) + 1
 
 
-def check(outcome: Outcome) -> None:
-    """Raise RunError when a message was not accepted."""
-    if outcome.failed:
-        count = outcome.sent + outcome.failed
-        raise RunError(
-            f"{outcome.failed} of {counted(count, 'message')} not accepted: {outcome.reason}"
-        )
-
-
 def orders(
     run_id: str,
     cell: str,
-    count: int,
-    extras: Mapping[str, Any],
+    indices: range,
+    order: Mapping[str, Any],
     first_seq: int = 0,
-    share: Callable[[int], Mapping[str, Any]] | None = None,
+    share: Share = lambda index: {},
 ) -> Iterator[Order]:
     """The work orders of one flood, made one by one: a million of them need no memory. Each has its
     own `seq` and `share(index)`."""
-    for index in range(count):
-        seq, own = first_seq + index, {} if share is None else share(index)
-        yield Order(seq, json.dumps({"run_id": run_id, "cell": cell, "seq": seq, **extras, **own}))
+    common = {**order, "warm_up": order.get("warm_up", 0)}
+    for seq, index in enumerate(indices, first_seq):
+        own = {"run_id": run_id, "cell": cell, "seq": seq, **common, **share(index)}
+        yield Order(seq, json.dumps(own))
 
 
 def payload_messages(
     payloads: Payloads,
     run_id: str,
     cell: str,
-    count: int,
-    extras: Mapping[str, Any],
+    indices: range,
+    order: Mapping[str, Any],
     first_seq: int = 0,
-    first: int = 0,
     *,
     is_batched: bool = False,
 ) -> Iterator[Order]:
     """The messages of a flood whose bodies are the user's; the work order is an attribute. It has
     the payload's number unless `is_batched`: the time of a batch belongs to no single payload."""
-    numbers = payloads.draw(first, count)
-    share = None if is_batched else lambda index: {"payload": numbers[index]}
-    made = orders(run_id, cell, count, extras, first_seq, share)
-    for order, number in zip(made, numbers, strict=True):
-        yield order._replace(body=payloads.bodies[number], attribute=order.body)
+    numbers = dict(zip(indices, payloads.draw(indices), strict=True))
+    made = orders(
+        run_id,
+        cell,
+        indices,
+        order,
+        first_seq,
+        lambda index: {} if is_batched else {"payload": numbers[index]},
+    )
+    for message, number in zip(made, numbers.values(), strict=True):
+        yield message._replace(body=payloads.bodies[number], attribute=message.body)
 
 
 def sent_log(
-    folder: RunFolder, cell: str, *, warm_up: bool = False, round_number: int = 0
+    folder: RunFolder, cell: str, order: Mapping[str, Any]
 ) -> Callable[[list[Accepted]], None]:
-    """A function that appends a batch to the run's sent.jsonl, written when it returns.
+    """A function that appends a batch of work orders like `order` to the run's sent.jsonl, written
+    when it returns.
 
     The first batch creates the file, so a flood killed before it leaves none. Raises OSError, or
     UsageError, here and now if the file can't be written, before anything is sent.
@@ -169,7 +160,7 @@ def sent_log(
         folder.appending(SENT).close()
     else:
         tempfile.TemporaryFile(dir=folder.path).close()  # has no name, and is gone at once
-    of_flood = {"warm_up": int(warm_up), "round": round_number}
+    of_flood = {name: order.get(name, 0) for name in ("warm_up", "round")}
     return lambda batch: folder.append(
         SENT, ({"cell": cell, **accepted._asdict(), **of_flood} for accepted in batch)
     )

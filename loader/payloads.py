@@ -94,18 +94,18 @@ class Payloads:
         """Store them with the run."""
         folder.replace(FILE, self.text)
 
-    def draw(self, first: int, count: int) -> list[int]:
-        """The index of the body for each of `count` messages, beginning with the `first` of the
-        cell (from 0). The shares follow the weights as closely as whole numbers allow, over the
-        whole cell too; the order is shuffled, always in the same way."""
+    def draw(self, indices: range) -> list[int]:
+        """The number of the body for each of these messages of a cell (from 0). The shares follow
+        the weights as closely as whole numbers allow, over the whole cell too; the order is
+        shuffled, always in the same way."""
         total, drawn, numbers = sum(self.weights), [0] * len(self.weights), []
-        for place in range(1, first + count + 1):
+        for place in range(1, indices.stop + 1):
             owed = [weight / total * place for weight in self.weights]
             number = max(range(len(drawn)), key=lambda n: owed[n] - drawn[n])
             drawn[number] += 1
             numbers.append(number)
-        chosen = numbers[first:]
-        random.Random(first).shuffle(chosen)
+        chosen = numbers[indices.start :]
+        random.Random(indices.start).shuffle(chosen)
         return chosen
 
     def message_bytes(self) -> list[tuple[int, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from stampede.errors import RunError
 from stampede.phrases import counted
 
 # Concurrent requests, a connection each: the batches whose outcome is unknown after a kill.
@@ -42,6 +43,12 @@ class Outcome:
         }
         rate = self.sent / self.seconds if self.seconds else 0.0
         return counts | {"seconds": round(self.seconds, 3), "messages_per_s": round(rate, 1)}
+
+    def check(self) -> None:
+        """Raise RunError when a message was not accepted."""
+        if self.failed:
+            count = counted(self.sent + self.failed, "message")
+            raise RunError(f"{self.failed} of {count} not accepted: {self.reason}")
 
     def sentence(self) -> str:
         """The outcome in words."""

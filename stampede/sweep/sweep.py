@@ -17,9 +17,8 @@ from loader.cell_load import CellLoad, prepare
 from loader.collecting import Collecting, message_counts
 from loader.dataset import put_objects
 from loader.drain import Drained, drain, wait_for_round
-from loader.executions import carry_out, stop_left_running
-from loader.flood import MOST_UNRECORDED, first_seq, flood
-from loader.flood import check as check_flood
+from loader.executions import stop_left_running
+from loader.flood import MOST_UNRECORDED, first_seq
 from loader.manifest import put_manifest
 from loader.payloads import Payloads
 from loader.permission import wait_for_permission
@@ -235,7 +234,7 @@ class SweepRun:
             outcomes += self._run_round(target, loads, number)
         self._drain(target, block)
         for outcome in outcomes:
-            check_flood(outcome)
+            outcome.check()
         self._description.finish_cells(block, started_at)
 
     def _run_round(
@@ -249,14 +248,14 @@ class SweepRun:
         for cell in self._plan.in_round(list(loads), number):
             outcome = self._send_share(target, cell, loads[cell], number)
             if not outcome.sent:
-                check_flood(outcome)  # there is nothing to wait for
+                outcome.check()  # there is nothing to wait for
             if is_one_of_several and loads[cell].execution is None:
                 drained = wait_for_round(
                     target, self._folder, cell.name, number, deadline_s=self._deadline_s
                 )
                 self._refuse_unfinished(target, drained, [cell.name])
             if is_one_of_several:
-                check_flood(outcome)
+                outcome.check()
             yield outcome
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
@@ -290,8 +289,7 @@ class SweepRun:
         self._description.begin_cell(cell)
         if count := cell.warm_up_messages:
             say(f"warming up with {counted(count, 'message')}")
-            share = load.warm_up_share
-            check_flood(self._flood(target, cell, count, load, share=share, warm_up=True))
+            load.send(target, self._folder, cell.name, range(count), warm_up=1).check()
             self._drain(target, [cell], quiet=True)
         prepare(target, self._folder, cell.name, load, deadline_s=self._deadline_s)
 
@@ -299,19 +297,10 @@ class SweepRun:
         """Send a cell's share of a round. There is no start barrier for Athena's queries, which run
         one after the other."""
         share, barrier_s = _shares(cell)[number - 1], self._plan.start_barrier_s
-        in_round = {"first": share.start, "round_number": number, "quiet": True}
+        keys = {"round": number}
         if barrier_s is not None and load.execution is None:
-            in_round["start_at_ms"] = int((time.time() + barrier_s) * 1000)
-        return self._flood(target, cell, len(share), load, share=load.share, **in_round)
-
-    def _flood(
-        self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any
-    ) -> Outcome:
-        if load.execution is not None:
-            return carry_out(
-                target, self._folder, cell.name, count, load.execution, order=load.order, **options
-            )
-        return flood(target, self._folder, cell.name, count, order=load.order, **options)
+            keys["start_at_ms"] = int((time.time() + barrier_s) * 1000)
+        return load.send(target, self._folder, cell.name, share, quiet=True, **keys)
 
     def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
         names = [cell.name for cell in cells]

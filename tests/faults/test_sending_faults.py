@@ -232,8 +232,8 @@ IN_FLIGHT, CELL = 8, "memory_size=1024,concurrency_value=5"
 def flood_into(folder, url, queue_url):
     """In a process of its own: floods a run and writes a line for each message."""
     run = RunFolder(folder)
-    source = orders(run.run_id, CELL, 1_000_000, {})
-    send_to(endpoint(url), queue_url, source, sent_log(run, CELL), in_flight=IN_FLIGHT)
+    source = orders(run.run_id, CELL, range(1_000_000), {})
+    send_to(endpoint(url), queue_url, source, sent_log(run, CELL, {}), in_flight=IN_FLIGHT)
 
 
 def test_a_killed_flood_has_recorded_all_but_the_batches_in_flight(tmp_path):

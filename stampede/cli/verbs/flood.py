@@ -62,7 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
     RunError if any was not accepted."""
     from loader.cell_load import CellLoad
     from loader.dataset import stored_objects
-    from loader.flood import check
     from loader.manifest import check_manifest
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
@@ -99,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
             folder.remove_if_empty()
         outcome = _send(target, folder, cell.name, load, count, is_new)
     print_rows([{"run_id": folder.run_id, "cell": cell.name} | outcome.as_dict()], arguments.format)
-    check(outcome)
+    outcome.check()
     return 0
 
 
@@ -178,16 +177,11 @@ def _send(
     cell isn't new, an earlier flood may have sent messages that it never wrote down. An
     interruption gets a note with the command that waits for the messages."""
     from loader.cell_load import prepare
-    from loader.executions import carry_out
-    from loader.flood import flood
 
-    common = {"order": load.order, "share": load.share}
     try:
         prepared = prepare(target, folder, cell, load, knows_all_sent=is_new)
-        if load.execution is not None:
-            return carry_out(target, folder, cell, count, load.execution, **common)
         knows_all_sent = is_new or prepared is not None
-        return flood(target, folder, cell, count, **common, knows_all_sent=knows_all_sent)
+        return load.send(target, folder, cell, range(count), knows_all_sent=knows_all_sent)
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
         drain = f"`stampede drain --run {folder.as_argument}` waits for what is in the queue"
@@ -208,11 +202,11 @@ def _print_dry_run(
         terminal.hand_over(load.execution.sql)
         return
     if load.preparation is not None:
-        [first] = orders("RUN_ID", cell, 1, {**load.order, **load.preparation, "warm_up": 1})
+        [first] = orders("RUN_ID", cell, range(1), {**load.order, **load.preparation, "warm_up": 1})
         say(f"would first send one message that prepares the destination, and wait: {first.body}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
     if target.experiment.takes_payload:
         terminal.hand_over((payloads or Payloads.of_text(DEFAULT)).bodies[0])
     else:
-        [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
+        [order] = orders("RUN_ID", cell, range(1), load.order, share=load.share)
         terminal.hand_over(order.body)

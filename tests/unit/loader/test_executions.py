@@ -44,8 +44,9 @@ def aws(monkeypatch):
 @pytest.fixture
 def carried_out(aws, folder):
     folder.write_json("run.json", {"experiment": "queries"})
-    options = {"order": ORDER, "share": lambda index: {"objects": 7}}
-    return lambda count=1: carry_out(aws, folder, "a", count, QUERY, **options)
+    return lambda count=1: carry_out(
+        aws, folder, "a", range(count), QUERY, ORDER, lambda index: {"objects": 7}
+    )
 
 
 @pytest.fixture

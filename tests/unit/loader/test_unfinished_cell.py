@@ -58,6 +58,6 @@ def test_a_cells_rows_are_set_aside_even_after_a_kill_between_two_files(
 def test_the_flood_ends_before_sending_if_sent_messages_cannot_be_written(folder):
     (folder.path / "sent.jsonl").symlink_to("elsewhere")
     with pytest.raises(UsageError, match="isn't a file"):
-        sent_log(folder, "c")
+        sent_log(folder, "c", {})
     with pytest.raises(OSError, match="gone/"):
-        sent_log(RunFolder(folder.path / "gone"), "c")
+        sent_log(RunFolder(folder.path / "gone"), "c", {})
