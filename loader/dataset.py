@@ -26,7 +26,7 @@ from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_coun
 from stampede.errors import UsageError
 from stampede.experiment import DataObject
 from stampede.phrases import size_words
-from stampede.progress import bar, detail, say
+from stampede.progress import bar, say
 from stampede.stacks import own_object
 from stampede.stacks import target as targets
 from stampede.stacks.target import Target
@@ -50,16 +50,15 @@ def put_objects(
     were missing. Raises RunError when S3 refuses."""
     s3, bucket = _client(target), target["bucket_name"]
     are_there = _each(target, "checking", objects, lambda item: _is_there(s3, bucket, item, seed))
-    there, originals, copies = [], [], []
-    for item, is_there in zip(objects, are_there, strict=True):
-        (there if is_there else copies if item.copy_of else originals).append(item)
-    _say("there already:", bucket, there, tell=detail)
+    missing = [item for item, is_there in zip(objects, are_there, strict=True) if not is_there]
+    originals = [item for item in missing if not item.copy_of]
+    copies = [item for item in missing if item.copy_of]
     _say("would upload" if dry_run else "uploading", bucket, originals)
     _say("would copy" if dry_run else "copying", bucket, copies)
     if not dry_run:
         _upload(target, s3, originals, seed)
         _each(target, "copying to", copies, lambda item: _copy(s3, bucket, item))
-    return len(originals) + len(copies)
+    return len(missing)
 
 
 def stored_objects(target: Target) -> list[DataObject]:
@@ -124,7 +123,7 @@ def _client(target: Target) -> Any:
 def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:
     """Upload objects whose bytes are made here, several parts at once."""
     bucket = target["bucket_name"]
-    checksum_type = "FULL_OBJECT" if _are_copied(target) else "COMPOSITE"
+    are_copied = target.experiment.shared_list is not None
     for item in objects:
         if item.size_bytes >= LEAST_MULTIPART_BYTES:
             with targets.explained(f"looking for unfinished uploads of {item.key}", target):
@@ -138,7 +137,8 @@ def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -
 
         def put(item: DataObject) -> Any:
             described = {"Metadata": {METADATA_KEY: content_name(item.size_bytes, seed)}}
-            checksum = {"ChecksumAlgorithm": "CRC32", "ChecksumType": checksum_type}
+            kind = "FULL_OBJECT" if are_copied else "COMPOSITE"
+            checksum = {"ChecksumAlgorithm": "CRC32", "ChecksumType": kind}
             content = _Content(seed, item.size_bytes)
             return manager.upload(content, bucket, item.key, described | checksum, [sent])
 
@@ -166,11 +166,6 @@ class _Content:
         return read
 
 
-def _are_copied(target: Target) -> bool:
-    """Whether the experiment copies its objects and never reads them."""
-    return "experiment" in target.outputs and target.experiment.shared_list is not None
-
-
 def content_name(size_bytes: int, seed: int) -> str:
     """The object's metadata that identifies its content."""
     return f"shake128-seed-{seed}-bytes-{size_bytes}"
@@ -188,13 +183,11 @@ def _each(
     return list(in_flight(explained, objects, CALLS_AT_ONCE))
 
 
-def _say(
-    doing: str, bucket: str, objects: Sequence[DataObject], tell: Callable[[str], None] = say
-) -> None:
+def _say(doing: str, bucket: str, objects: Sequence[DataObject]) -> None:
     if objects:
         key = objects[0].key if len(objects) == 1 else f" ({len(objects):,} objects)"
         size = size_words(sum(item.size_bytes for item in objects))
-        tell(f"{doing} s3://{bucket}/{key}, {size}")
+        say(f"{doing} s3://{bucket}/{key}, {size}")
 
 
 def _is_there(s3: Any, bucket: str, item: DataObject, seed: int) -> bool:

@@ -20,15 +20,6 @@ class Order(NamedTuple):
     body: str
     attribute: str = ""
 
-    def entry(self, name: str) -> dict[str, Any]:
-        """Its entry of a batch, with the id `name`."""
-        entry: dict[str, Any] = {"Id": name, "MessageBody": self.body}
-        if self.attribute:
-            entry["MessageAttributes"] = {
-                ATTRIBUTE: {"DataType": "String", "StringValue": self.attribute}
-            }
-        return entry
-
 
 def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
     """Group orders into batches of at most MAX_ENTRIES entries and MAX_BATCH_BYTES bytes. SQS's
@@ -48,5 +39,11 @@ def batches(orders: Iterable[Order]) -> Iterator[list[Order]]:
 
 def request_body(queue_url: str, entries: Mapping[str, Order]) -> bytes:
     """The JSON body of SendMessageBatch for orders by the ids of their entries."""
-    named = [order.entry(name) for name, order in entries.items()]
-    return json.dumps({"QueueUrl": queue_url, "Entries": named}).encode()
+    rows = []
+    for name, order in entries.items():
+        row: dict[str, Any] = {"Id": name, "MessageBody": order.body}
+        if order.attribute:
+            attribute = {"DataType": "String", "StringValue": order.attribute}
+            row["MessageAttributes"] = {ATTRIBUTE: attribute}
+        rows.append(row)
+    return json.dumps({"QueueUrl": queue_url, "Entries": rows}).encode()

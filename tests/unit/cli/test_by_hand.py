@@ -136,7 +136,7 @@ def test_a_bucket_that_terraform_cannot_empty_is_emptied_except_in_a_dry_run(by_
 def test_an_interrupted_flood_says_what_continues_and_how_to_resume(
     by_hand, monkeypatch, end, status
 ):
-    def interrupted(target, folder, *arguments, **options):
+    def interrupted(target, folder, cell, *arguments, **options):
         folder.append(
             "sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(1200)]
         )
