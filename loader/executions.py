@@ -7,6 +7,7 @@ other message. executions.jsonl shows which query may still be running after a r
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -29,7 +30,7 @@ from stampede.polling import growing, looks
 from stampede.progress import bar, detail, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
-from stampede.stacks.aws_errors import Kind, code_of, kind_of
+from stampede.stacks.aws_errors import Kind, kind_of
 from stampede.stacks.target import RETRIES, Target, is_gone
 
 EXECUTIONS = "executions.jsonl"
@@ -77,7 +78,7 @@ def carry_out(
     """
     queries = counted(len(indices), "query", "queries")
     (detail if quiet else say)(f"{queries} in workgroup {execution.workgroup}: {execution.sql}")
-    messages = _Cell(target, folder, cell, order, sent_log(folder, cell, order))
+    sent, sandbox_id = sent_log(folder, cell, order), str(uuid.uuid4())
     # A number isn't used again even if a killed run began its query and never noted it as sent:
     # Athena would answer with that query.
     begun = [row["seq"] + 1 for row in _begun(folder, cell)]
@@ -85,8 +86,9 @@ def carry_out(
     with bar() as progress:
         task = progress.add_task("queries", total=len(indices), note="")
         for seq, index in enumerate(indices, first_number):
+            message = {"run_id": folder.run_id, "cell": cell, "seq": seq, "sandbox_id": sandbox_id}
             query = Query(target, execution, token_of(folder.run_id, cell, seq))
-            failure = messages.carry_out(seq, query, share(index).get("objects"))
+            failure = _carry_out(query, folder, {**order, **share(index), **message}, sent)
             progress.advance(task)
             if failure:
                 say(f"a query failed: {failure.error_type}: {failure}", style="yellow")
@@ -112,114 +114,108 @@ def token_of(run_id: str, cell: str, seq: int) -> str:
     return hashlib.sha256(json.dumps([run_id, cell, seq]).encode()).hexdigest()
 
 
-@dataclass
-class _Cell:
-    """The queries of a cell, with the work order that they have in common."""
+def _carry_out(
+    query: Query,
+    folder: RunFolder,
+    message: Mapping[str, Any],
+    sent: Callable[[list[Accepted]], None],
+) -> QueryFailure | None:
+    """Carry out one message, by its work order, noting its steps in an order that survives a kill
+    at any point; returns why it failed. Raises RunError when its record can't be stored, and
+    KeyboardInterrupt after an interruption."""
 
-    target: Target
-    folder: RunFolder
-    cell: str
-    order: Mapping[str, Any]
-    sent: Callable[[list[Accepted]], None]
-    sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    def remember(state: str) -> None:
+        place = {name: message[name] for name in ("cell", "seq")}
+        row = {**place, "state": state, "execution_id": query.execution_id}
+        folder.append(EXECUTIONS, [row])
 
-    def carry_out(self, seq: int, query: Query, objects: int | None) -> QueryFailure | None:
-        """Carry out one message, noting its steps in an order that survives a kill at any point;
-        returns why it failed. `objects` is how many it reads. Raises RunError when its record can't
-        be stored, and KeyboardInterrupt after an interruption."""
+    def begun() -> None:
+        sent([Accepted(message["seq"], query.message_id, now_ms(), 0)])
+        remember("begun")
 
-        def remember(state: str) -> None:
-            said = {"seq": seq, "state": state, "execution_id": query.execution_id}
-            self.folder.append(EXECUTIONS, [{"cell": self.cell, **said}])
+    def end(failure: QueryFailure | None) -> None:
+        _put(query.target, _record(query, message, failure))
+        remember("ended")
 
-        def begun() -> None:
-            self.sent([Accepted(seq, query.message_id, now_ms(), 0)])
-            remember("begun")
+    remember("beginning")
+    try:
+        failure = query.run(begun)
+    except KeyboardInterrupt:
+        end(QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C"))
+        raise
+    end(failure)
+    return failure
 
-        def end(failure: QueryFailure | None) -> None:
-            self._put(self._record(seq, query, objects, failure))
-            remember("ended")
 
-        remember("beginning")
-        try:
-            failure = query.run(begun)
-        except KeyboardInterrupt:
-            end(QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C"))
-            raise
-        end(failure)
-        return failure
+def _record(
+    query: Query, message: Mapping[str, Any], failure: QueryFailure | None
+) -> dict[str, Any]:
+    """The record: the fields that every record has, in this order (functions/agreed/record.json),
+    then the axes in the experiment's order, then the query's own. What Athena doesn't report is
+    null."""
+    target, statistics, objects = query.target, query.statistics, message.get("objects")
+    seconds = {
+        name: statistics[key] / 1000 if key in statistics else None for name, key in TIMES.items()
+    }
+    if failure:
+        seconds["set_seconds"] = None
+    elapsed_s = seconds["set_seconds"]
+    ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
+    record = {"concurrency_limit": target["concurrency_value"]}
+    if not failure:
+        record[target.experiment.time_field] = elapsed_s
+    record |= {
+        "memory_size": target["memory_size"],
+        "experiment_tag": target["experiment_tag"],
+        "run_id": message["run_id"],
+        "cell": message["cell"],
+        "seq": message["seq"],
+        "message_id": query.message_id,
+        "request_id": query.request_id or query.token,
+        "sandbox_id": message["sandbox_id"],
+        "cold_start": 0,
+        "attempt": 1,
+        "started_at_ms": query.began_ms,
+        "finished_at_ms": ended_ms,
+        "bytes": statistics.get("DataScannedInBytes"),
+        "method": "athena",
+        "status": "error" if failure else "ok",
+        "round": message.get("round", 0),
+        "warm_up": message.get("warm_up", 0),
+    }
+    axes = target.experiment.axes
+    cell = Cell("", {**target.outputs, **message}, tuple(axes))
+    record |= {axis.record_field: cell[axis.name] for axis in axes}
+    record |= {
+        "objects": objects,
+        "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
+        **seconds,
+        "scanned_bytes": record["bytes"],
+        "execution_id": query.execution_id or None,
+        "retry_mode": RETRIES["mode"],
+        "retry_attempts": RETRIES["total_max_attempts"],
+        "sdk": f"botocore {botocore.__version__}",
+        "experiment": target["experiment"],
+    }
+    if failure:
+        cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+        record |= {"error_type": failure.error_type, "error_message": cut}
+    return record
 
-    def _record(
-        self, seq: int, query: Query, objects: int | None, failure: QueryFailure | None
-    ) -> dict[str, Any]:
-        """The record: the fields that every record has, in this order
-        (functions/agreed/record.json), then the axes in the experiment's order, then the query's
-        own. What Athena doesn't report is null."""
-        target, statistics = self.target, query.statistics
-        seconds = {
-            name: statistics[key] / 1000 if key in statistics else None
-            for name, key in TIMES.items()
-        }
-        if failure:
-            seconds["set_seconds"] = None
-        elapsed_s = seconds["set_seconds"]
-        ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
-        record = {"concurrency_limit": target["concurrency_value"]}
-        if not failure:
-            record[target.experiment.time_field] = elapsed_s
-        record |= dict(
-            memory_size=target["memory_size"],
-            experiment_tag=target["experiment_tag"],
-            run_id=self.folder.run_id,
-            cell=self.cell,
-            seq=seq,
-            message_id=query.message_id,
-            request_id=query.request_id or query.token,
-            sandbox_id=self.sandbox_id,
-            cold_start=0,
-            attempt=1,
-            started_at_ms=query.began_ms,
-            finished_at_ms=ended_ms,
-            bytes=statistics.get("DataScannedInBytes"),
-            method="athena",
-            status="error" if failure else "ok",
-            **{name: self.order.get(name, 0) for name in ("round", "warm_up")},
-        )
-        axes = target.experiment.axes
-        settings = Cell(self.cell, {**target.outputs, **self.order}, tuple(axes))
-        record |= {axis.record_field: settings[axis.name] for axis in axes}
-        record |= {
-            "objects": objects,
-            "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
-            **seconds,
-            "scanned_bytes": record["bytes"],
-            "execution_id": query.execution_id or None,
-            "retry_mode": RETRIES["mode"],
-            "retry_attempts": RETRIES["total_max_attempts"],
-            "sdk": f"botocore {botocore.__version__}",
-            "experiment": target["experiment"],
-        }
-        if failure:
-            cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
-            record |= {"error_type": failure.error_type, "error_message": cut}
-        return record
 
-    def _put(self, record: Mapping[str, Any]) -> None:
-        """Write a record into the stack's log group, as functions do. Raises RunError when it is
-        refused."""
-        logs, group = self.target.client("logs", **PATIENT), self.target["log_group_name"]
-        place = {"logGroupName": group, "logStreamName": f"stampede/{self.folder.run_id}"}
-        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
-        with targets.explained(f"writing a record to {group}", self.target):
-            try:
-                logs.create_log_stream(**place)
-            except ClientError as error:
-                if code_of(error) != "ResourceAlreadyExistsException":
-                    raise
-            answer = logs.put_log_events(**place, logEvents=[event])
-        # A timestamp too old or too new by CloudWatch's clock is rejected with status 200.
-        if answer.get("rejectedLogEventsInfo"):
-            raise RunError(f"{group} rejected a record's timestamp; set this machine's clock")
+def _put(target: Target, record: Mapping[str, Any]) -> None:
+    """Write a record into the stack's log group, as functions do. Raises RunError when it is
+    refused."""
+    logs, group = target.client("logs", **PATIENT), target["log_group_name"]
+    place = {"logGroupName": group, "logStreamName": f"stampede/{record['run_id']}"}
+    event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
+    with targets.explained(f"writing a record to {group}", target):
+        with contextlib.suppress(logs.exceptions.ResourceAlreadyExistsException):
+            logs.create_log_stream(**place)
+        answer = logs.put_log_events(**place, logEvents=[event])
+    # A timestamp too old or too new by CloudWatch's clock is rejected with status 200.
+    if answer.get("rejectedLogEventsInfo"):
+        raise RunError(f"{group} rejected a record's timestamp; set this machine's clock")
 
 
 class QueryFailure(Exception):
@@ -324,16 +320,11 @@ class Query:
             raise QueryFailure("QueryTimedOut", why)
         if state != "SUCCEEDED":
             reason = query["Status"].get("StateChangeReason") or "Athena gives no reason"
-            is_denied = _DENIED_WORDS.search(reason)
-            # CANCELLED is by another user, or by the workgroup's limit.
-            raise QueryFailure(
-                "QueryCancelled"
-                if state == "CANCELLED"
-                else "AccessDenied"
-                if is_denied
-                else "QueryFailed",
-                " ".join(reason.split()),
-            )
+            # CANCELLED by another user, or by the workgroup's limit
+            error_type = "QueryCancelled" if state == "CANCELLED" else "QueryFailed"
+            if _DENIED_WORDS.search(reason):
+                error_type = "AccessDenied"
+            raise QueryFailure(error_type, " ".join(reason.split()))
 
     def _check_result(self) -> None:
         answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)

@@ -8,6 +8,7 @@ non-zero exit status. A flood that is killed leaves at most the batches in fligh
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import tempfile
@@ -17,11 +18,10 @@ from typing import Any
 from loader.payloads import Payloads
 from loader.sqs.message import Order
 from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
-from loader.unfinished_cell import ABANDONED
 from stampede.cell import batch_size_of
 from stampede.phrases import counted
 from stampede.progress import bar, detail, say
-from stampede.runs.folder import RunFolder
+from stampede.runs.folder import ABANDONED, RunFolder
 from stampede.stacks.sqs_limits import MAX_ENTRIES
 from stampede.stacks.target import Target
 
@@ -53,6 +53,8 @@ def flood(
     reports only problems. Returns the outcome even if messages were refused (its `check` raises for
     that). Raises UsageError without credentials.
     """
+    from loader.sqs import sending  # aiohttp takes 0.1 s
+
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     if target.experiment.takes_payload:
         payloads, is_batched = Payloads.of_run(folder), batch_size_of(target.outputs) > 1
@@ -71,39 +73,21 @@ def flood(
             log(batch)
             progress.advance(task, len(batch))
 
-        outcome = send(target, target["queue_url"], messages, accepted)
+        outcome = sending.send(target, messages, accepted)
     (say if outcome.failed else tell)(outcome.sentence())
     return outcome
-
-
-def send(
-    target: Target,
-    queue_url: str,
-    messages: Iterator[Order],
-    on_accepted: Callable[[list[Accepted]], None],
-) -> Outcome:
-    """`loader.sqs.sending.send_to` for a target; imports aiohttp here, which takes 0.1 s."""
-    from loader.sqs.sending import endpoint_of, send_to
-
-    return send_to(endpoint_of(target), queue_url, messages, on_accepted)
 
 
 def first_seq(folder: RunFolder, cell: str, *, knows_all_sent: bool = True) -> int:
     """The number of the cell's next message.
 
-    After an attempt that was cut off, or may have been (`knows_all_sent` false), a gap is left for
-    its batches in flight, even if none was confirmed: SQS may have accepted them, and their records
-    must not pass for those of new messages.
+    After an attempt that may have been cut off (`knows_all_sent` false), a gap is left for its
+    batches in flight, even if none was confirmed: SQS may have accepted them, and their records
+    must not pass for those of new messages. The numbers that were set aside have that gap already.
     """
-    last_sent, last_cut_off = (
-        max((row["seq"] for row in folder.rows(name) if row["cell"] == cell), default=-1)
-        for name in (SENT, ABANDONED)
-    )
-    if not knows_all_sent:
-        last_sent += MOST_UNRECORDED
-    if last_cut_off >= 0:
-        last_cut_off += MOST_UNRECORDED
-    return max(last_sent, last_cut_off) + 1
+    rows = itertools.chain(folder.rows(SENT), folder.rows(ABANDONED))
+    last = max((row["seq"] for row in rows if row["cell"] == cell), default=-1)
+    return last + 1 + (0 if knows_all_sent else MOST_UNRECORDED)
 
 
 def orders(

@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
+from loader.flood import SENT, first_seq
 from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs import stored_json
 from stampede.runs.folder import ABANDONED, FAILED_OBJECTS, UNANSWERED_FILE, RunFolder
 
 _FILES = (
-    "sent.jsonl",
+    SENT,
     "records.jsonl",
     FAILED_OBJECTS,
     "dead_letters.jsonl",
@@ -33,7 +34,7 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     letter. `shares` has the number of messages that each cell sends in each round."""
     names = ("records.jsonl", "dead_letters.jsonl")
     ended = {(row["cell"], row["seq"]) for name in names for row in folder.rows(name)}
-    sent = (row for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended)
+    sent = (row for row in folder.rows(SENT) if (row["cell"], row["seq"]) in ended)
     done = Counter((row["cell"], row.get("round")) for row in sent)
     rounds = len(next(iter(shares.values())))
 
@@ -43,32 +44,31 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     return sum(1 for _ in takewhile(is_whole, range(1, rounds + 1)))
 
 
-def set_aside(
-    folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None
-) -> int:
+def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, is_begun: bool = False) -> bool:
     """Remove the rows of `cell` from the run's files, except those of its first `whole` rounds;
-    returns how many messages were set aside. If the cell was begun, `may_have_sent` is the highest
-    number that its messages may have, confirmed or not.
+    returns whether any message may have been sent. Set aside are the numbers of its messages, and
+    those that a flood which `is_begun`, or has sent any, may have given to others without writing
+    them down.
 
     Each file is replaced atomically, sent.jsonl last: after a kill the next call finishes the work.
     """
-    own = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell]
+    own = [row for row in folder.rows(SENT) if row["cell"] == cell]
     # A warm-up before an unfinished round belongs to the interrupted attempt.
     last_kept = max((row["seq"] for row in own if 0 < row.get("round", 0) <= whole), default=-1)
-    sent = [row for row in own if row["seq"] > last_kept]
-    if not sent and may_have_sent is None:
-        return 0
-    last = max([row["seq"] for row in sent] + ([] if may_have_sent is None else [may_have_sent]))
+    count = sum(row["seq"] > last_kept for row in own)
+    if not (count or is_begun):
+        return False
+    last = first_seq(folder, cell, knows_all_sent=False) - 1
     folder.append(ABANDONED, [{"cell": cell, "first": last_kept + 1, "seq": last}])
     for name in reversed(_FILES):
         if (folder.path / name).exists():
             folder.rewrite(
                 name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept))
             )
-    if sent:
+    if count:
         again = f"resuming with round {whole + 1}" if whole else "running the cell again"
-        say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
-    return len(sent)
+        say(f"{cell}: set aside {counted(count, 'message')} of an interrupted attempt; {again}")
+    return True
 
 
 def abandoned(folder: RunFolder) -> dict[str, list[range]]:

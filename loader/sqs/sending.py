@@ -22,6 +22,7 @@ from typing import Any
 from loader.sqs.message import Order, batches, request_body
 from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
 from loader.sqs.service import Endpoint, Failure, opened, send_message_batch
+from stampede.stacks.target import Target
 
 MAX_ATTEMPTS = 8
 BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
@@ -29,17 +30,22 @@ BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
 LEAVE_S = 2.0
 
 
-def endpoint_of(target: Any) -> Endpoint:
-    """The SQS endpoint and credentials of a `Target`, resolved by botocore. Raises RunError without
-    credentials."""
+def send(
+    target: Target,
+    orders: Iterable[Order],
+    on_accepted: Callable[[list[Accepted]], None],
+) -> Outcome:
+    """`send_to` the queue of a target, with the credentials and settings that botocore resolves.
+    Raises RunError without credentials."""
     session = target.session
-    return Endpoint(
+    endpoint = Endpoint(
         target.client("sqs").meta.endpoint_url,
         target.region,
         session.get_credentials().get_frozen_credentials,
         # AWS_CA_BUNDLE or the profile's
         ca_bundle=session._session.get_config_variable("ca_bundle"),
     )
+    return send_to(endpoint, target["queue_url"], orders, on_accepted)
 
 
 def send_to(

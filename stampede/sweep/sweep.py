@@ -18,7 +18,6 @@ from loader.collecting import Collecting, message_counts
 from loader.dataset import put_objects
 from loader.drain import Drained, drain, wait_for_round
 from loader.executions import stop_left_running
-from loader.flood import MOST_UNRECORDED, first_seq
 from loader.manifest import put_manifest
 from loader.payloads import Payloads
 from loader.permission import wait_for_permission
@@ -266,19 +265,14 @@ class SweepRun:
         for cell, load in loads.items():
             if load.execution is not None:
                 stop_left_running(target, self._folder, cell.name, load.execution)
-        cut_off = [cell for cell in loads if self._set_aside(cell, whole)]
+        cut_off = [
+            cell
+            for cell in loads
+            if set_aside(self._folder, cell.name, whole, is_begun=cell.name in self._begun)
+        ]
         if any(loads[cell].execution is None for cell in cut_off):
             _empty_queue(target)
         return whole
-
-    def _set_aside(self, cell: Cell, whole: int) -> bool:
-        """Set aside an earlier attempt's messages in unfinished rounds, including those it may have
-        sent and not written; returns whether there may be any."""
-        if cell.name not in self._begun:
-            return set_aside(self._folder, cell.name, whole) > 0
-        last = first_seq(self._folder, cell.name) - 1 + MOST_UNRECORDED
-        set_aside(self._folder, cell.name, whole, may_have_sent=last)
-        return True
 
     def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
         """Do what precedes a cell's own messages: seeding, warm-up and preparation."""

@@ -96,9 +96,7 @@ class SimulatedAws(Target):
 
     # The API.
 
-    def take(
-        self, target: Target, queue_url: str, orders: Iterable[Order], accepted: Callable
-    ) -> Outcome:
+    def take(self, target: Target, orders: Iterable[Order], accepted: Callable) -> Outcome:
         """Replaces the sending of a flood; `floods` collects each flood's bodies."""
         bodies = [json.loads(order.body) for order in orders]
         self.floods.append(bodies)

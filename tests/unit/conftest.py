@@ -42,6 +42,6 @@ def aws(monkeypatch):
 def go_by_clock_of(stack, monkeypatch):
     """Have drains, floods and everything that polls use the clock of a stack."""
     monkeypatch.setattr("time.time", lambda: EPOCH_MS / 1000 + stack.now_s)
-    monkeypatch.setattr("loader.flood.send", stack.take)
+    monkeypatch.setattr("loader.sqs.sending.send", stack.take)
     for module in (drain, executions, polling, server_side):
         replace_sleep(monkeypatch, module, stack.sleep, stack.clock)
