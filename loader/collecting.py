@@ -11,7 +11,6 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader import evidence
 from loader.executions import EXECUTIONS
 from loader.log_events import OVERLAP_MS, LogEvents, failed_lines, failed_rows, records
 from loader.sqs.dead_letters import DeadLetters
@@ -97,10 +96,8 @@ class Collecting:
             "CREATE TABLE waited_for AS FROM sent WHERE len($1) = 0 OR list_contains($1, cell)",
             list(cells),
         )
-        [(first_ms, self._first_ms)] = rows(
-            "SELECT (SELECT min(sent_at_ms) FROM sent), min(sent_at_ms) FROM waited_for"
-        )
-        if first_ms is None:
+        [(self._first_ms,)] = rows(FIRST_SENT)
+        if self._first_ms is None:
             raise UsageError(
                 f"run {folder.name} sent no messages",
                 f"`stampede flood --run {folder.as_argument}` sends some",
@@ -109,12 +106,14 @@ class Collecting:
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._accounts: list[CellAccount] = []
         # A drain killed between its appends has stored log events, and not yet what is in them.
-        stored = self._count("records"), self._count("failed_objects")
+        [stored] = rows(
+            "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM failed_objects)"
+        )
         self._add(lambda: folder.rows("log_events.jsonl"), *stored)
         self._events = LogEvents(
             target.client("logs"),
             target["log_group_name"],
-            first_ms - CLOCK_SKEW_MS,
+            self._first_ms - CLOCK_SKEW_MS,
             folder.rows("log_events.jsonl"),
             OVERLAP_MS[target.option],
         )
@@ -163,12 +162,15 @@ class Collecting:
         self._accounts = self._accounts or account(self._store)
         return self._accounts
 
+    @property
+    def latest_ms(self) -> int:
+        """The longest delay of a line that was read here, -1 without one."""
+        return self._events.latest_ms
+
     def close(self) -> list[CellAccount]:
         """Write and return the account, and make the dead letters visible again."""
         accounts = with_unrecorded(self.accounts(), self._folder.path)
         self._folder.write_json("accounting.json", [counts.as_dict() for counts in accounts])
-        if self._target.option == "aws":
-            evidence.note_latest(self._folder, self._events.latest_ms)
         # they become visible again by themselves, too
         with contextlib.suppress(BotoCoreError, ClientError):
             self._letters.show_again()
@@ -178,10 +180,6 @@ class Collecting:
         """Messages at their end; a query that failed isn't delivered again."""
         failed = counts.failed if counts.cell in self._executed else 0
         return counts.succeeded + counts.dead_lettered + failed
-
-    def _count(self, table: str) -> int:
-        [(count,)] = self._store.rows(f"SELECT count(*) FROM {table}")
-        return count
 
     def _keep(self, events: list[dict[str, Any]]) -> None:
         """Store events with this run's records and failed objects in them, except those that come

@@ -107,8 +107,7 @@ def drain(
                 say(account.commonest_error, style="yellow")
     if not quiet:
         log_columns.store(folder, at_end=not cells)
-        if target.option == "aws":
-            evidence.check_run(target, folder)
+        evidence.check_run(target, folder, waiting.collecting.latest_ms)
     return drained
 
 
@@ -133,7 +132,7 @@ def wait_for_round(
             waiting.is_failing()
             or collecting.have_ended(number)
             or waiting.is_at_rest()
-            or waiting.has_nothing_at_work(waiting.quiet_s)
+            or waiting.awaits_redelivery()
         )
     )
 
@@ -222,7 +221,7 @@ class _Waiting:
         """Poll once; now and then read all lines again when only late ones may still come. Raises
         boto3's errors."""
         before, now_s = self.state, time.monotonic()
-        only_late = before.without_record and (before.is_empty or self._awaits_redelivery())
+        only_late = before.without_record and (before.is_empty or self.awaits_redelivery())
         rereads = only_late and now_s >= self._reread_s + POLLS_A_REREADING * self._poll_s
         self.state = self.collecting.look(again=rereads)
         self._has_all_lines = rereads or not self.state.without_record
@@ -254,40 +253,34 @@ class _Waiting:
         may_come = self.state.without_record and self.collecting.age_s(NEWEST) <= self._late_s
         return self.quiet_s > (self._late_s if may_come else self._settle_s)
 
-    def has_nothing_at_work(self, since_delivery_s: float) -> bool:
+    def awaits_redelivery(self) -> bool:
         """Whether all open messages are in flight and every function has timed out, so that only a
-        redelivery can bring a record. When more messages are in flight than functions run, the
-        pollers hold some back, and they run one after the other."""
+        redelivery can bring a record. Nothing shows when one begins: the first may begin a
+        visibility timeout after its message was sent, the last as long after the last change. When
+        more messages are in flight than functions run, the pollers hold some back, and they run one
+        after the other."""
         state, target = self.state, self._target
         if not state.in_flight or state.pending or has_hosts(target):
             return False
-        batches = math.ceil(state.in_flight / target["concurrency_value"])
-        return since_delivery_s > batches * target["timeout_s"] + self._settle_s + self._late_s
-
-    def _awaits_redelivery(self) -> bool:
-        """Whether only a redelivery could still bring a record. Nothing shows when one begins: the
-        first may begin a visibility timeout after its message was sent, the last as long after the
-        last change."""
-        if not self.has_nothing_at_work(self.quiet_s):
-            return False  # saves a query over all messages
-        hidden_s = self._target["visibility_timeout_s"]
+        hidden_s = target["visibility_timeout_s"]
         redeliveries = self.collecting.age_s(FIRST_OPEN) // hidden_s
-        return self.has_nothing_at_work(self.quiet_s - redeliveries * hidden_s)
+        batches = math.ceil(state.in_flight / target["concurrency_value"])
+        longest_s = batches * target["timeout_s"] + self._settle_s + self._late_s
+        return self.quiet_s > longest_s + redeliveries * hidden_s
 
     def gives_up(self) -> bool:
         """Whether to stop waiting; messages without a record are then stored as unanswered."""
         if self.is_failing():
             return True
-        if not (self._has_all_lines and self._awaits_redelivery()):
+        if not (self._has_all_lines and self.awaits_redelivery()):
             return False
         state = self.state
         self.collecting.give_up(state.in_flight)
         in_flight = counted(state.in_flight, "message is", "messages are")
         self._ended_early = (
             f"{in_flight} in flight, {state.without_record:,} of this run without a record; "
-            "the drain ends now: the functions have timed out, no line can be late any more, and "
-            f"SQS redelivers a message only {self._target['visibility_timeout_s']:,} s after its "
-            "last delivery"
+            "the drain ends now: SQS redelivers a message only "
+            f"{self._target['visibility_timeout_s']:,} s after its last delivery"
         )
         return True
 

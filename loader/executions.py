@@ -328,15 +328,12 @@ class Query:
 
     def _check_result(self) -> None:
         answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
-        _, *rows = (
-            [value.get("VarCharValue") for value in row["Data"]]
-            for row in answer["ResultSet"]["Rows"]
-        )
-        if rows != [list(self.execution.expected)]:  # the first row is the header
-            got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
+        rows = answer["ResultSet"]["Rows"][1:]  # the first is the header
+        got = [str(value.get("VarCharValue")) for row in rows for value in row["Data"]]
+        if got != list(self.execution.expected):
             expected = ", ".join(self.execution.expected)
-            why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
-            raise QueryFailure("WrongResult", why)
+            why = f"expected {expected}, got {', '.join(got) or 'no row'}"
+            raise QueryFailure("WrongResult", f"{why}; `stampede dataset` uploads what is missing")
 
 
 def now_ms() -> int:

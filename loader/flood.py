@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -138,12 +137,10 @@ def sent_log(
     when it returns.
 
     The first batch creates the file, so a flood killed before it leaves none. Raises OSError, or
-    UsageError, here and now if the file can't be written, before anything is sent.
+    UsageError, here and now, before anything is sent, if a file that is there can't be written.
     """
     if os.path.lexists(folder.path / SENT):
         folder.appending(SENT).close()
-    else:
-        tempfile.TemporaryFile(dir=folder.path).close()  # has no name, and is gone at once
     of_flood = {name: order.get(name, 0) for name in ("warm_up", "round")}
     return lambda batch: folder.append(
         SENT, ({"cell": cell, **accepted._asdict(), **of_flood} for accepted in batch)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 from loader.flood import SENT, first_seq
@@ -37,11 +36,10 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     sent = (row for row in folder.rows(SENT) if (row["cell"], row["seq"]) in ended)
     done = Counter((row["cell"], row.get("round")) for row in sent)
     rounds = len(next(iter(shares.values())))
-
-    def is_whole(number: int) -> bool:
-        return all(done[cell, number] >= counts[number - 1] for cell, counts in shares.items())
-
-    return sum(1 for _ in takewhile(is_whole, range(1, rounds + 1)))
+    for number in range(1, rounds + 1):
+        if any(done[cell, number] < counts[number - 1] for cell, counts in shares.items()):
+            return number - 1
+    return rounds
 
 
 def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, is_begun: bool = False) -> bool:

@@ -52,11 +52,11 @@ class DeadLetters:
 
     def show_again(self) -> None:
         """Make the letters read here visible to other readers. Raises boto3's errors."""
-        handles, self._handles = iter(self._handles.values()), {}
+        handles, self._handles = iter(self._handles.items()), {}
         while batch := list(itertools.islice(handles, MAX_ENTRIES)):
             entries = [
-                {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                for index, handle in enumerate(batch)
+                {"Id": name, "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                for name, handle in batch
             ]
             self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 

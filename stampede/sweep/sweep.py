@@ -325,8 +325,7 @@ class SweepRun:
         try:
             collecting.look(again=True)
             accounts = collecting.close()
-            if target.option == "aws":
-                evidence.check_run(target, self._folder)
+            evidence.check_run(target, self._folder, collecting.latest_ms)
         except (BotoCoreError, ClientError) as error:
             say(f"{targets.explain(error, 'looking for late log lines', target)}", style="yellow")
             accounts = collecting.accounts()

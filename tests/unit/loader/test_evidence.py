@@ -35,8 +35,7 @@ def checked(aws, folder):
 
     def check(records=(), latest_ms=-1):
         folder.append("records.jsonl", records)
-        evidence.note_latest(folder, latest_ms)
-        evidence.check_run(aws, folder)
+        evidence.check_run(aws, folder, latest_ms)
         return {row["check"]: row["outcome"] for row in rows(folder.read_json(FILE))}
 
     return check
