@@ -14,7 +14,7 @@ from typing import Any
 from loader.drain import drain
 from loader.executions import carry_out
 from loader.flood import Share, first_seq, flood
-from loader.seeding import words_of
+from loader.invocations import words_of
 from loader.sqs.outcome import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Execution
@@ -78,8 +78,9 @@ class CellLoad:
         further ones of the work orders, as for `flood`."""
         order = {**self.order, **keys}
         if self.execution is not None:
-            arguments = (indices, self.execution, order, self.share)
-            return carry_out(target, folder, cell, *arguments, quiet=quiet)
+            return carry_out(
+                target, folder, cell, indices, self.execution, order, self.share, quiet=quiet
+            )
         options = {"knows_all_sent": knows_all_sent, "quiet": quiet}
         return flood(target, folder, cell, indices, order, self.share, **options)
 
@@ -92,20 +93,18 @@ def prepare(
     *,
     deadline_s: float | None = None,
     knows_all_sent: bool = True,
-) -> Outcome | None:
-    """Send the message that prepares the cell and wait for its end; returns None if the cell needs
-    none.
+) -> None:
+    """Send the message that prepares the cell, if it needs one, and wait for its end.
 
     It is a warm-up: recorded, and in no figure. `deadline_s` is the drain's, `knows_all_sent` the
     flood's. Raises RunError if it fails: the flood would meet the remains of an earlier one.
     """
     if load.preparation is None:
-        return None
+        return
     say(f"preparing {cell} with one message")
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     order = {**load.order, **load.preparation, "warm_up": 1}
-    outcome = flood(target, folder, cell, range(1), order, knows_all_sent=knows_all_sent)
-    outcome.check()
+    flood(target, folder, cell, range(1), order, knows_all_sent=knows_all_sent).check()
     rest = drain(target, folder, cells=[cell], quiet=True, deadline_s=deadline_s)
     logged = {
         row["status"]: words_of(row)
@@ -115,4 +114,3 @@ def prepare(
     if rest.left or "ok" not in logged:
         why = rest.left or rest.ended_early or logged.get("error", "no record is logged")
         raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
-    return outcome

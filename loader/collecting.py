@@ -102,7 +102,7 @@ class Collecting:
                 f"run {folder.name} sent no messages",
                 f"`stampede flood --run {folder.as_argument}` sends some",
             )
-        self._abandoned = abandoned(folder)
+        self._is_abandoned = abandoned(folder)
         self._executed = {row["cell"] for row in folder.rows(EXECUTIONS)}
         self._accounts: list[CellAccount] = []
         # A drain killed between its appends has stored log events, and not yet what is in them.
@@ -184,15 +184,9 @@ class Collecting:
     def _keep(self, events: list[dict[str, Any]]) -> None:
         """Store events with this run's records and failed objects in them, except those that come
         late from an attempt that was set aside."""
-
-        def is_abandoned(event: dict[str, Any]) -> bool:
-            lines = self._of_this_run(itertools.chain(records([event]), failed_lines([event])))
-            return any(map(self._is_abandoned, lines))
-
-        if self._abandoned:
-            events = [event for event in events if not is_abandoned(event)]
-        self._folder.append("log_events.jsonl", events)
-        self._add(lambda: events)
+        kept = [event for event in events if not self._is_abandoned(event)]
+        self._folder.append("log_events.jsonl", kept)
+        self._add(lambda: kept)
 
     def _add(
         self,
@@ -216,10 +210,6 @@ class Collecting:
 
     def _of_this_run(self, lines: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         return (line for line in lines if line["run_id"] == self._folder.run_id)
-
-    def _is_abandoned(self, row: dict[str, Any]) -> bool:
-        """Whether it comes late from an attempt at a cell that was set aside."""
-        return any(row["seq"] in numbers for numbers in self._abandoned.get(row["cell"], ()))
 
 
 def message_counts(sqs: Any, queue_url: str) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""`stampede dataset`: uploads an experiment's objects in parallel, without storing them on disk.
+"""`stampede dataset`: uploads an experiment's objects in parallel, without storing them on disk,
+and the slices of its manifest, if it has one.
 
 boto3's transfer manager sends them, with the CRC-32 of every part, and aborts an upload that fails
 or is interrupted, so that no hidden parts are billed; the next run aborts the leftovers of a killed
@@ -7,6 +8,9 @@ doesn't verify in a GET (botocore.httpchecksum). It would verify a full-object c
 functions would measure that; objects below LEAST_MULTIPART_BYTES have one, where it costs nothing.
 Objects that are only copied have one too: the copy keeps it, whatever its ETag, and is recognized
 by it.
+
+The next upload of a manifest completes an interrupted one. A slice's key contains the id of its
+plan, and S3 shows an object whole or not at all, so a slice that is there is the right one.
 """
 
 from __future__ import annotations
@@ -24,8 +28,8 @@ from botocore.exceptions import ClientError
 from experiments import objects as contents
 from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_count
 from stampede.errors import UsageError
-from stampede.experiment import DataObject
-from stampede.phrases import size_words
+from stampede.experiment import DataObject, Manifest
+from stampede.phrases import counted, size_words
 from stampede.progress import bar, say
 from stampede.stacks import own_object
 from stampede.stacks import target as targets
@@ -34,6 +38,7 @@ from stampede.stacks.target import Target
 PARTS_AT_ONCE = 8
 # HEAD and COPY calls, for which this machine only waits. Far below the request rate of a prefix.
 CALLS_AT_ONCE = 32
+SLICES_AT_ONCE = 8
 RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies may meet SlowDown
 METADATA_KEY = "stampede-content"
 # Items taken at a time, for each worker; a batch ends before the next one begins.
@@ -78,6 +83,59 @@ def stored_objects(target: Target) -> list[DataObject]:
     return _each(target, "checking", target.experiment.objects(target), stored)
 
 
+def put_manifest(target: Target, *, dry_run: bool = False) -> int:
+    """Upload the missing slices of the applied experiment's manifest; returns how many there were,
+    0 without a key plan.
+
+    Raises RunError when S3 refuses, UsageError for parameters of the list that don't fit.
+    """
+    missing = _missing(target)
+    if not missing:
+        return 0
+    plan, bucket = _plan(target), target["bucket_name"]
+    where = f"s3://{bucket}/{plan.manifest}, {counted(plan.objects, 'row')}"
+    say(f"{'would upload' if dry_run else 'uploading'} {where}")
+    if dry_run:
+        return len(missing)
+    s3 = target.client("s3", max_pool_connections=SLICES_AT_ONCE)
+
+    def put(key_and_text: tuple[str, str]) -> None:
+        key, text = key_and_text
+        s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ChecksumAlgorithm="CRC32")
+
+    slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
+    lacking = ((key, text) for key, text in slices if key in missing)
+    with targets.explained(f"putting {where}", target), bar() as progress:
+        task = progress.add_task("manifest", total=len(missing), note="slices")
+        for _ in in_flight(put, lacking, SLICES_AT_ONCE):
+            progress.advance(task)
+    return len(missing)
+
+
+def check_manifest(target: Target) -> None:
+    """Raise UsageError if the manifest that the work orders name isn't complete: a message would
+    fail at it again and again."""
+    if _missing(target):
+        where = f"s3://{target['bucket_name']}/{_plan(target).manifest}"
+        raise UsageError(f"there is no complete manifest {where}; `stampede dataset` uploads it")
+
+
+def _plan(target: Target) -> Manifest | None:
+    shared_list = target.experiment.shared_list
+    return shared_list and shared_list.manifest(target.outputs)
+
+
+def _missing(target: Target) -> set[str]:
+    """The keys of the slices that aren't in S3."""
+    if (plan := _plan(target)) is None:
+        return set()
+    where = {"Bucket": target["bucket_name"], "Prefix": plan.manifest}
+    with targets.explained(f"looking for s3://{where['Bucket']}/{where['Prefix']}", target):
+        pages = target.client("s3").get_paginator("list_objects_v2").paginate(**where)
+        there = set(filter(None, pages.search("Contents[].Key")))
+    return {plan.slice_key(index) for index in range(plan.slice_count)} - there
+
+
 def in_flight(
     work: Callable[[Item], Result], items: Iterable[Item], at_once: int
 ) -> Iterator[Result]:
@@ -99,16 +157,16 @@ def head(s3: Any, bucket: str, key: str) -> dict[str, Any] | None:
         raise
 
 
-def abort_uploads(s3: Any, bucket: str, key: str = "") -> int:
-    """Abort the unfinished uploads of a bucket, or of one key, whose hidden parts are billed;
-    returns how many. It is no error if one is already gone."""
+def abort_uploads(s3: Any, bucket: str, key: str = "") -> None:
+    """Abort the unfinished uploads of a bucket, or of one key, whose hidden parts are billed. It is
+    no error if one is already gone."""
     pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
-    listed = filter(None, pages.search("Uploads[]"))
-    uploads = [upload for upload in listed if key in ("", upload["Key"])]
-    for upload in uploads:
-        with suppress(s3.exceptions.NoSuchUpload):
-            s3.abort_multipart_upload(Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"])
-    return len(uploads)
+    for upload in filter(None, pages.search("Uploads[]")):
+        if key in ("", upload["Key"]):
+            with suppress(s3.exceptions.NoSuchUpload):
+                s3.abort_multipart_upload(
+                    Bucket=bucket, Key=upload["Key"], UploadId=upload["UploadId"]
+                )
 
 
 def _client(target: Target) -> Any:

@@ -40,13 +40,13 @@ def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
                 say(f"would delete {counted(count, 'object')} in s3://{bucket}, and its uploads")
                 return count
             say(f"emptying s3://{bucket}")
-            count, uploads = _delete_all(s3, bucket), abort_uploads(s3, bucket)
+            count = _delete_all(s3, bucket)
+            abort_uploads(s3, bucket)
         except ClientError as error:
             if code_of(error) == "NoSuchBucket":
                 return 0
             raise
-    deleted = f"{counted(count, 'object')} and {counted(uploads, 'unfinished upload')}"
-    say(f"deleted {deleted} in s3://{bucket}")
+    say(f"deleted {counted(count, 'object')} in s3://{bucket}, and its unfinished uploads")
     return count
 
 

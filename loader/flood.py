@@ -117,16 +117,13 @@ def payload_messages(
 ) -> Iterator[Order]:
     """The messages of a flood whose bodies are the user's; the work order is an attribute. It has
     the payload's number unless `is_batched`: the time of a batch belongs to no single payload."""
-    numbers = dict(zip(indices, payloads.draw(indices), strict=True))
-    made = orders(
-        run_id,
-        cell,
-        indices,
-        order,
-        first_seq,
-        lambda index: {} if is_batched else {"payload": numbers[index]},
-    )
-    for message, number in zip(made, numbers.values(), strict=True):
+    numbers = payloads.draw(indices)
+
+    def share(index: int) -> dict[str, Any]:
+        return {} if is_batched else {"payload": numbers[index - indices.start]}
+
+    made = orders(run_id, cell, indices, order, first_seq, share)
+    for message, number in zip(made, numbers, strict=True):
         yield message._replace(body=payloads.bodies[number], attribute=message.body)
 
 

@@ -9,7 +9,7 @@ out of the figures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from loader.flood import SENT, first_seq
@@ -58,33 +58,37 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, is_begun: bool = 
         return False
     last = first_seq(folder, cell, knows_all_sent=False) - 1
     folder.append(ABANDONED, [{"cell": cell, "first": last_kept + 1, "seq": last}])
+    is_aside = abandoned(folder)
     for name in reversed(_FILES):
         if (folder.path / name).exists():
-            folder.rewrite(
-                name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept))
-            )
+            folder.rewrite(name, (row for row in folder.rows(name) if not is_aside(row)))
     if count:
         again = f"resuming with round {whole + 1}" if whole else "running the cell again"
         say(f"{cell}: set aside {counted(count, 'message')} of an interrupted attempt; {again}")
     return True
 
 
-def abandoned(folder: RunFolder) -> dict[str, list[range]]:
-    """By cell, the message numbers of the attempts that were set aside."""
+def abandoned(folder: RunFolder) -> Callable[[Mapping[str, Any]], bool]:
+    """A function that tells whether a row or log event comes late from an attempt that was set
+    aside."""
     numbers: dict[str, list[range]] = {}
     for row in folder.rows(ABANDONED):
-        numbers.setdefault(row["cell"], []).append(
-            range(row.get("first", row["seq"]), row["seq"] + 1)
-        )
-    return numbers
+        first = row.get("first", row["seq"])
+        numbers.setdefault(row["cell"], []).append(range(first, row["seq"] + 1))
+
+    def is_abandoned(row: Mapping[str, Any]) -> bool:
+        order = _order_of(row) if numbers else {}
+        return any(order.get("seq") in some for some in numbers.get(order.get("cell"), ()))
+
+    return is_abandoned
 
 
-def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:
-    """Whether a row (a log event by the record in it) belongs to a message of the cell after
-    `last_kept`."""
-    if "message" in row and "timestamp" in row:
-        try:
-            row = stored_json.decoded(row["message"])
-        except ValueError:
-            return False
-    return isinstance(row, dict) and row.get("cell") == cell and (row.get("seq") or 0) > last_kept
+def _order_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row itself; of a log event the record in it, if any."""
+    if "message" not in row or "timestamp" not in row:
+        return row
+    try:
+        record = stored_json.decoded(row["message"])
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}

@@ -15,13 +15,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader import evidence
 from loader.cell_load import CellLoad, prepare
 from loader.collecting import Collecting, message_counts
-from loader.dataset import put_objects
+from loader.dataset import put_manifest, put_objects
 from loader.drain import Drained, drain, wait_for_round
 from loader.executions import stop_left_running
-from loader.manifest import put_manifest
+from loader.invocations import seed, wait_for_permission
 from loader.payloads import Payloads
-from loader.permission import wait_for_permission
-from loader.seeding import seed
 from loader.sqs.outcome import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.cell import Cell

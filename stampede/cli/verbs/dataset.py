@@ -66,9 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _put(target: Target, arguments: argparse.Namespace) -> None:
     """Upload and seed what is missing. Raises UsageError for a size of several objects."""
-    from loader.dataset import put_objects
-    from loader.manifest import put_manifest
-    from loader.seeding import events_of, seed
+    from loader.dataset import put_manifest, put_objects
+    from loader.invocations import events_of, seed
     from stampede import terminal
 
     experiment, in_order = target.experiment, order_of(target, arguments.order)

@@ -61,8 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints the run's id and how many were sent and failed on stdout. Raises
     RunError if any was not accepted."""
     from loader.cell_load import CellLoad
-    from loader.dataset import stored_objects
-    from loader.manifest import check_manifest
+    from loader.dataset import check_manifest, stored_objects
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
 
@@ -179,8 +178,8 @@ def _send(
     from loader.cell_load import prepare
 
     try:
-        prepared = prepare(target, folder, cell, load, knows_all_sent=is_new)
-        knows_all_sent = is_new or prepared is not None
+        prepare(target, folder, cell, load, knows_all_sent=is_new)
+        knows_all_sent = is_new or load.preparation is not None
         return load.send(target, folder, cell, range(count), knows_all_sent=knows_all_sent)
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")

@@ -87,7 +87,7 @@ def test_a_dry_run_of_a_data_set_uploads_and_seeds_nothing(by_hand, monkeypatch)
     monkeypatch.setitem(EXPERIMENTS, "reads", placed)
     uploads, seeded = [], []
     monkeypatch.setattr("loader.dataset.put_objects", lambda *_, dry_run: uploads.append(dry_run))
-    monkeypatch.setattr("loader.seeding.seed", lambda *_: seeded.append(True))
+    monkeypatch.setattr("loader.invocations.seed", lambda *_: seeded.append(True))
     command, outputs = ["dataset", "--order", "dataset=small"], {"placer": "the-placer"}
     done = by_hand("reads", *command, "--dry-run", **outputs)
     assert (done.status, uploads, seeded) == (0, [True], [])

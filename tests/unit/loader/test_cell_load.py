@@ -76,7 +76,7 @@ def by_hand(tmp_path, monkeypatch, capsys, aws):
     """Runs `stampede flood` on the stack; returns status, stdout and stderr."""
     monkeypatch.setattr(targets, "resolve", lambda option: aws)
     monkeypatch.setattr("loader.dataset.stored_objects", lambda target: [DataObject("k", 5)])
-    monkeypatch.setattr("loader.manifest.check_manifest", lambda target: None)
+    monkeypatch.setattr("loader.dataset.check_manifest", lambda target: None)
 
     def run(*arguments):
         status = main(["flood", "--results-dir", str(tmp_path), *arguments])

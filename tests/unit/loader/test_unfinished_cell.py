@@ -51,8 +51,11 @@ def test_a_cells_rows_are_set_aside_even_after_a_kill_between_two_files(
     assert {row["cell"] for row in begun.rows("records.jsonl")} == {"a"}
     lines = [row["message"][:6] for row in begun.rows("log_events.jsonl")]
     assert lines == ['{"run_', "REPORT", "REPORT"]
-    [(cell, numbers)] = abandoned(begun).items()
-    assert cell == "b" and all(0 in row and 2 + MOST_UNRECORDED in row for row in numbers)
+    is_abandoned = abandoned(begun)
+    for seq in (0, 2 + MOST_UNRECORDED):
+        late = {"cell": "b", "seq": seq}
+        assert is_abandoned(late) and not is_abandoned(late | {"cell": "a"})
+        assert is_abandoned({"timestamp": 1, "message": json.dumps(late)})
     assert not (begun.path / "unanswered.jsonl").exists(), "no missing file is created"
 
 

@@ -8,8 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from experiments import EXPERIMENTS
-from loader.permission import wait_for_permission
-from loader.seeding import CONFIG, seed
+from loader.invocations import CONFIG, seed, wait_for_permission
 from stampede.errors import RunError
 from stampede.experiment import Seeding
 from tests.fakes.simulated_aws import record
