@@ -15,7 +15,7 @@ from loader.drain import drain
 from loader.executions import carry_out
 from loader.flood import Share, first_seq, flood
 from loader.invocations import words_of
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Execution
 from stampede.progress import say

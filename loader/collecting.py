@@ -27,12 +27,11 @@ _VIEWS = """
 CREATE VIEW traces AS SELECT cell, seq FROM records UNION ALL SELECT cell, seq FROM letters;
 CREATE VIEW ends AS SELECT cell, seq FROM records WHERE status = 'ok' UNION ALL SELECT cell, seq
     FROM letters;
-CREATE VIEW times AS SELECT sent_at_ms AS ms FROM sent UNION ALL SELECT finished_at_ms FROM records;
 """
 # The moments from which a drain counts, in epoch ms; NULL without one.
 FIRST_SENT = "SELECT min(sent_at_ms) FROM waited_for"
 FIRST_OPEN = f"{FIRST_SENT} ANTI JOIN ends USING (cell, seq)"
-NEWEST = "SELECT max(ms) FROM times"
+NEWEST = "SELECT greatest((SELECT max(sent_at_ms) FROM sent), max(finished_at_ms)) FROM records"
 # Messages without a trace, at most as many as are still on their way. Nothing shows which those
 # are, so the newest are taken; the others stay unaccounted for.
 _SILENT = """

@@ -11,6 +11,12 @@ by it.
 
 The next upload of a manifest completes an interrupted one. A slice's key contains the id of its
 plan, and S3 shows an object whole or not at all, so a slice that is there is the right one.
+
+`empty` is for a bucket that Terraform can't empty, or not in time: a directory bucket, for which
+the provider's force_destroy is reported broken (terraform-provider-aws#34643), or one of millions
+of objects, which force_destroy deletes one page of 1,000 after the other. A directory bucket lists
+its keys in no order (ListObjectsV2 in the S3 API reference), and a listing may miss keys while
+others are deleted. So it is listed again until it is empty.
 """
 
 from __future__ import annotations
@@ -27,19 +33,20 @@ from botocore.exceptions import ClientError
 
 from experiments import objects as contents
 from experiments.objects import LEAST_MULTIPART_BYTES, MEBIBYTE, part, part_count
-from stampede.errors import UsageError
+from stampede.errors import RunError, UsageError
 from stampede.experiment import DataObject, Manifest
 from stampede.phrases import counted, size_words
 from stampede.progress import bar, say
 from stampede.stacks import own_object
 from stampede.stacks import target as targets
+from stampede.stacks.aws_errors import code_of
 from stampede.stacks.target import Target
 
 PARTS_AT_ONCE = 8
 # HEAD and COPY calls, for which this machine only waits. Far below the request rate of a prefix.
 CALLS_AT_ONCE = 32
 SLICES_AT_ONCE = 8
-RETRIES = {"max_attempts": 10, "mode": "standard"}  # a thousand copies may meet SlowDown
+DELETES_AT_ONCE = 8  # requests of 1,000 keys, the most that DeleteObjects takes
 METADATA_KEY = "stampede-content"
 # Items taken at a time, for each worker; a batch ends before the next one begins.
 AHEAD = 4
@@ -99,15 +106,14 @@ def put_manifest(target: Target, *, dry_run: bool = False) -> int:
         return len(missing)
     s3 = target.client("s3", max_pool_connections=SLICES_AT_ONCE)
 
-    def put(key_and_text: tuple[str, str]) -> None:
-        key, text = key_and_text
-        s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ChecksumAlgorithm="CRC32")
+    def put(numbered: tuple[int, str]) -> None:
+        index, text = numbered
+        if (key := plan.slice_key(index)) in missing:
+            s3.put_object(Bucket=bucket, Key=key, Body=text.encode(), ChecksumAlgorithm="CRC32")
 
-    slices = ((plan.slice_key(index), text) for index, text in enumerate(plan.slices()))
-    lacking = ((key, text) for key, text in slices if key in missing)
     with targets.explained(f"putting {where}", target), bar() as progress:
-        task = progress.add_task("manifest", total=len(missing), note="slices")
-        for _ in in_flight(put, lacking, SLICES_AT_ONCE):
+        task = progress.add_task("manifest", total=plan.slice_count, note="slices")
+        for _ in in_flight(put, enumerate(plan.slices()), SLICES_AT_ONCE):
             progress.advance(task)
     return len(missing)
 
@@ -134,6 +140,60 @@ def _missing(target: Target) -> set[str]:
         pages = target.client("s3").get_paginator("list_objects_v2").paginate(**where)
         there = set(filter(None, pages.search("Contents[].Key")))
     return {plan.slice_key(index) for index in range(plan.slice_count)} - there
+
+
+def empty(target: Target, bucket: str, *, dry_run: bool = False) -> int:
+    """Delete all objects of `bucket` and abort its unfinished uploads; returns how many objects
+    there were.
+
+    A missing bucket is empty. Raises RunError when S3 refuses; if it refuses single keys, once all
+    others are deleted.
+    """
+    s3 = target.client("s3", max_pool_connections=DELETES_AT_ONCE)
+    with targets.explained(f"emptying s3://{bucket}", target):
+        try:
+            if dry_run:
+                count = sum(map(len, _listed(s3, bucket)))
+                say(f"would delete {counted(count, 'object')} in s3://{bucket}, and its uploads")
+                return count
+            say(f"emptying s3://{bucket}")
+            count = _delete_all(s3, bucket)
+            abort_uploads(s3, bucket)
+        except ClientError as error:
+            if code_of(error) == "NoSuchBucket":
+                return 0
+            raise
+    say(f"deleted {counted(count, 'object')} in s3://{bucket}, and its unfinished uploads")
+    return count
+
+
+def _delete_all(s3: Any, bucket: str) -> int:
+    """Delete all listed keys until there are none; returns how many. S3 refuses single keys for
+    passing reasons, too, so RunError is raised only when no key of a listing can be deleted."""
+
+    def delete(keys: list[str]) -> tuple[int, list[dict[str, str]]]:
+        answer = s3.delete_objects(
+            Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        )
+        errors = answer.get("Errors", [])
+        return len(keys) - len(errors), errors
+
+    count = 0
+    while answers := list(in_flight(delete, _listed(s3, bucket), DELETES_AT_ONCE)):
+        deleted = sum(number for number, _ in answers)
+        count += deleted
+        if not deleted:
+            [error, *_] = answers[0][1]
+            why = f"{error.get('Key')}: {error.get('Code')}: {error.get('Message')}"
+            raise RunError(f"s3://{bucket}: no more objects can be deleted, for example {why}")
+    return count
+
+
+def _listed(s3: Any, bucket: str) -> Iterator[list[str]]:
+    """The keys of one listing, page by page; a page before the last may be empty."""
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):
+        if "Contents" in page:
+            yield [stored["Key"] for stored in page["Contents"]]
 
 
 def in_flight(
@@ -173,9 +233,9 @@ def _client(target: Target) -> Any:
     # Without TLS botocore hashes each body to sign it, in awscrt's native code, which prints a
     # traceback when the upload is interrupted. S3 checks the CRC-32 of each part anyway.
     unsigned = {"payload_signing_enabled": False}
-    return target.client(
-        "s3", max_pool_connections=CALLS_AT_ONCE, retries=dict(RETRIES), s3=unsigned
-    )
+    # a thousand copies may meet SlowDown
+    patient = {"max_attempts": 10, "mode": "standard"}
+    return target.client("s3", max_pool_connections=CALLS_AT_ONCE, retries=patient, s3=unsigned)
 
 
 def _upload(target: Target, s3: Any, objects: Sequence[DataObject], seed: int) -> None:

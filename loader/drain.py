@@ -85,7 +85,7 @@ def drain(
     it returns too, so that the caller can show the account before it fails. Raises RunError when
     AWS refuses for good.
     """
-    waiting = _Waiting(target, Collecting(target, folder, cells), deadline_s)
+    waiting = _Waiting(target, folder, cells, deadline_s)
 
     def is_over() -> bool:
         state = waiting.state
@@ -95,8 +95,7 @@ def drain(
         return waiting.is_at_rest() or (not waits_for_redelivery and waiting.gives_up())
 
     with bar() as progress:
-        what = " ".join(cells) if len(cells) == 1 else folder.run_id
-        task = progress.add_task(f"drain {what}", note="")
+        task = progress.add_task("drain", note="")
         drained = waiting.until(is_over)
     if drained.ended_early:
         say(drained.ended_early, style="yellow")
@@ -125,12 +124,11 @@ def wait_for_round(
 
     Ends as early as `drain` when the cell fails. Raises RunError as `drain` does.
     """
-    collecting = Collecting(target, folder, [cell])
-    waiting = _Waiting(target, collecting, deadline_s, in_round=True)
+    waiting = _Waiting(target, folder, [cell], deadline_s, in_round=True)
     return waiting.until(
         lambda: (
             waiting.is_failing()
-            or collecting.have_ended(number)
+            or waiting.collecting.have_ended(number)
             or waiting.is_at_rest()
             or waiting.awaits_redelivery()
         )
@@ -169,13 +167,15 @@ class _Waiting:
     def __init__(
         self,
         target: Target,
-        collecting: Collecting,
+        folder: RunFolder,
+        cells: Collection[str],
         deadline_s: float | None,
         *,
         in_round: bool = False,
     ) -> None:
         option = target.option
-        self.collecting, self.state, self._target = collecting, State(), target
+        self.collecting = Collecting(target, folder, cells)
+        self.state, self._target = State(), target
         self._poll_s = POLL_S[option] * (ROUND_POLL if in_round else 1)
         self._settle_s = SETTLE_S[option]
         self._late_s = self._settle_s if in_round else LATE_S[option]

@@ -21,7 +21,7 @@ import botocore
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader.flood import Share, first_seq, sent_log
-from loader.sqs.outcome import Accepted, Outcome
+from loader.sqs.message import Accepted, Outcome
 from stampede.cell import Cell
 from stampede.errors import RunError, one_line
 from stampede.experiment import Execution
@@ -164,25 +164,22 @@ def _record(
     record = {"concurrency_limit": target["concurrency_value"]}
     if not failure:
         record[target.experiment.time_field] = elapsed_s
-    record |= {
-        "memory_size": target["memory_size"],
-        "experiment_tag": target["experiment_tag"],
-        "run_id": message["run_id"],
-        "cell": message["cell"],
-        "seq": message["seq"],
-        "message_id": query.message_id,
-        "request_id": query.request_id or query.token,
-        "sandbox_id": message["sandbox_id"],
-        "cold_start": 0,
-        "attempt": 1,
-        "started_at_ms": query.began_ms,
-        "finished_at_ms": ended_ms,
-        "bytes": statistics.get("DataScannedInBytes"),
-        "method": "athena",
-        "status": "error" if failure else "ok",
-        "round": message.get("round", 0),
-        "warm_up": message.get("warm_up", 0),
-    }
+    record |= dict(
+        memory_size=target["memory_size"],
+        experiment_tag=target["experiment_tag"],
+        **{name: message[name] for name in ("run_id", "cell", "seq")},
+        message_id=query.message_id,
+        request_id=query.request_id or query.token,
+        sandbox_id=message["sandbox_id"],
+        cold_start=0,
+        attempt=1,
+        started_at_ms=query.began_ms,
+        finished_at_ms=ended_ms,
+        bytes=statistics.get("DataScannedInBytes"),
+        method="athena",
+        status="error" if failure else "ok",
+        **{name: message.get(name, 0) for name in ("round", "warm_up")},
+    )
     axes = target.experiment.axes
     cell = Cell("", {**target.outputs, **message}, tuple(axes))
     record |= {axis.record_field: cell[axis.name] for axis in axes}
@@ -280,8 +277,8 @@ class Query:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
-            which = f"query {self.execution_id} couldn't be cancelled, and may run to its end"
-            say(f"{which}: {one_line(error)}", style="yellow")
+            why = f"couldn't be cancelled, and may run to its end: {one_line(error)}"
+            say(f"query {self.execution_id} {why}", style="yellow")
 
     def _begin(self) -> None:
         self.began_ms = now_ms()

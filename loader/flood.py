@@ -3,7 +3,7 @@ functions run at once.
 
 Every order that SQS accepts is written to the run's sent.jsonl; the others are reported, with a
 non-zero exit status. A flood that is killed leaves at most the batches in flight
-(loader.sqs.outcome.IN_FLIGHT) accepted and not written.
+(loader.sqs.message.IN_FLIGHT) accepted and not written.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from loader.payloads import Payloads
-from loader.sqs.message import Order
-from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
+from loader.sqs.message import IN_FLIGHT, Accepted, Order, Outcome
 from stampede.cell import batch_size_of
 from stampede.phrases import counted
 from stampede.progress import bar, detail, say

@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import random
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,8 +121,7 @@ class Payloads:
         """Raise UsageError if an event can't hold `batch_size` messages of the mean size."""
         # An event holds bodies as JSON texts, with quotes and line ends escaped.
         escaped = [len(json.dumps(body, ensure_ascii=False).encode()) for body in self.bodies]
-        weighted = zip(escaped, self.weights, strict=True)
-        mean_bytes = sum(size * weight for size, weight in weighted) / sum(self.weights)
+        mean_bytes = statistics.fmean(escaped, self.weights)
         most = MOST_EVENT_BYTES // (mean_bytes + USUAL_ATTRIBUTE_BYTES + EVENT_BYTES)
         if batch_size > most:
             raise UsageError(

@@ -60,8 +60,7 @@ def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, is_begun: bool = 
     folder.append(ABANDONED, [{"cell": cell, "first": last_kept + 1, "seq": last}])
     is_aside = abandoned(folder)
     for name in reversed(_FILES):
-        if (folder.path / name).exists():
-            folder.rewrite(name, (row for row in folder.rows(name) if not is_aside(row)))
+        folder.rewrite(name, (row for row in folder.rows(name) if not is_aside(row)))
     if count:
         again = f"resuming with round {whole + 1}" if whole else "running the cell again"
         say(f"{cell}: set aside {counted(count, 'message')} of an interrupted attempt; {again}")

@@ -19,8 +19,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from loader.sqs.message import Order, batches, request_body
-from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
+from loader.sqs.message import IN_FLIGHT, Accepted, Order, Outcome, batches, request_body
 from loader.sqs.service import Endpoint, Failure, opened, send_message_batch
 from stampede.stacks.target import Target
 

@@ -20,7 +20,7 @@ from loader.drain import Drained, drain, wait_for_round
 from loader.executions import stop_left_running
 from loader.invocations import seed, wait_for_permission
 from loader.payloads import Payloads
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.cell import Cell
 from stampede.errors import RunError, one_line

@@ -12,8 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from loader.sqs.message import Order
-from loader.sqs.outcome import Accepted, Outcome
+from loader.sqs.message import Accepted, Order, Outcome
 from stampede.stacks.target import Target
 
 EPOCH_MS = 1_700_000_000_000

@@ -93,7 +93,7 @@ def _put(target: Target, arguments: argparse.Namespace) -> None:
 
 def _remove(target: Target, arguments: argparse.Namespace) -> None:
     """Empty the buckets that Terraform can't; prints the s3:// address of each bucket on stdout."""
-    from loader.emptying import empty
+    from loader.dataset import empty
 
     buckets = list(filter(None, map(target.outputs.get, target.experiment.emptied_before_destroy)))
     if not buckets:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loader.payloads import DEFAULT, Payloads
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from stampede.cell import FORMAT, Cell
 from stampede.cli.arguments import (
     add,

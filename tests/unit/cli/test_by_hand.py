@@ -6,7 +6,7 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Seeding
 from stampede.finding import PROBLEM, Finding
@@ -123,7 +123,7 @@ def test_a_bucket_that_terraform_cannot_empty_is_emptied_except_in_a_dry_run(by_
     monkeypatch.setitem(EXPERIMENTS, "reads", placed)
     emptied = []
     monkeypatch.setattr(
-        "loader.emptying.empty", lambda _, bucket, dry_run: emptied.append((bucket, dry_run))
+        "loader.dataset.empty", lambda _, bucket, dry_run: emptied.append((bucket, dry_run))
     )
     for options in (["--dry-run"], []):
         done = by_hand("reads", "dataset", "--remove", *options, kept="a-bucket")

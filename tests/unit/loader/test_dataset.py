@@ -9,8 +9,7 @@ import pytest
 
 from experiments import EXPERIMENTS, objects
 from experiments.objects import MEBIBYTE
-from loader.dataset import METADATA_KEY, check_manifest, in_flight, put_manifest, put_objects
-from loader.emptying import empty
+from loader.dataset import METADATA_KEY, check_manifest, empty, in_flight, put_manifest, put_objects
 from stampede.errors import RunError, UsageError
 from stampede.experiment import DataObject
 from stampede.stacks.target import Target
