@@ -299,7 +299,7 @@ class Query:
         """Wait until it has succeeded."""
         limit_s, state = self.execution.limit_s, ""
         pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
-        for _ in looks(pauses_s, time.monotonic() + limit_s):
+        for _ in looks(pauses_s, limit_s):
             try:
                 answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
             except (BotoCoreError, ClientError) as error:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +92,7 @@ def typed(value: str) -> Any:
 
 
 def _completed(logs_client: Any, query_id: str) -> dict[str, Any]:
-    for _ in looks(itertools.repeat(POLL_S), time.monotonic() + PATIENCE_S):
+    for _ in looks(itertools.repeat(POLL_S), PATIENCE_S):
         answer = logs_client.get_query_results(queryId=query_id)
         status = answer["status"]
         if status == "Complete":

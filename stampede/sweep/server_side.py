@@ -8,7 +8,6 @@ replaced only by one with at least as many requests.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypedDict
@@ -109,7 +108,7 @@ def collect(
         )
     text = (SAVED / "server_side.cwli").read_text()
     try:
-        for _ in looks(itertools.repeat(POLL_S), time.monotonic() + wait_s):
+        for _ in looks(itertools.repeat(POLL_S), wait_s):
             answer = ask(target, folder, text)
             store(target, folder, answer)
             if requests(answer.rows, target["worker_role_name"]) >= expected:
