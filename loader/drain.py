@@ -95,7 +95,7 @@ def drain(
         return waiting.is_at_rest() or (not waits_for_redelivery and waiting.gives_up())
 
     with bar() as progress:
-        task = progress.add_task("drain", note="")
+        task = progress.add_task("drain", total=None, note="")
         drained = waiting.until(is_over)
     if drained.ended_early:
         say(drained.ended_early, style="yellow")
@@ -220,10 +220,11 @@ class _Waiting:
     def _look(self) -> None:
         """Poll once; now and then read all lines again when only late ones may still come. Raises
         boto3's errors."""
-        before, now_s = self.state, time.monotonic()
+        before = self.state
         only_late = before.without_record and (before.is_empty or self.awaits_redelivery())
-        rereads = only_late and now_s >= self._reread_s + POLLS_A_REREADING * self._poll_s
-        self.state = self.collecting.look(again=rereads)
+        next_s = self._reread_s + POLLS_A_REREADING * self._poll_s
+        rereads = bool(only_late and time.monotonic() >= next_s)
+        self.state, now_s = self.collecting.look(again=rereads), time.monotonic()
         self._has_all_lines = rereads or not self.state.without_record
         if rereads:
             self._reread_s = now_s

@@ -87,14 +87,15 @@ def check_run(target: Target, folder: RunFolder, latest_ms: int) -> None:
         ),
         "codes": _codes(store),
     }
-    described = {
+    evidence = {
         "format": FORMAT,
         "stampede_version": version("stampede"),
         "experiment": target.outputs.get("experiment"),
         "target": target.kind,
+        "checks": [{"id": name, **check} for name, check in checks.items()],
+        "latest_ms": latest_ms,
     }
-    listed = [{"id": name, **check} for name, check in checks.items()]
-    folder.write_json(FILE, {**described, "checks": listed, "latest_ms": latest_ms})
+    folder.write_json(FILE, evidence)
 
 
 def _check(held: int = 0, contradicted: int = 0, **values: float | None) -> dict[str, Any]:

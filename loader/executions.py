@@ -72,9 +72,9 @@ def carry_out(
     """Run `execution` on Athena for each of `indices`, as messages of `cell`, numbered after those
     already sent.
 
-    `order`, `share(index)` and `quiet` are as for a flood. However a query
-    ends, it counts as sent and has a record. Raises RunError when a record can't be stored, and
-    KeyboardInterrupt once the current query is cancelled and recorded.
+    `order`, `share(index)` and `quiet` are as for a flood. However a query ends, it counts as sent
+    and has a record. Raises RunError when a record can't be stored, and KeyboardInterrupt once the
+    current query is cancelled and recorded.
     """
     queries = counted(len(indices), "query", "queries")
     (detail if quiet else say)(f"{queries} in workgroup {execution.workgroup}: {execution.sql}")
