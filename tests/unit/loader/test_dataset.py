@@ -147,7 +147,9 @@ def test_an_incomplete_manifest_is_refused_and_then_completed(s3, stack, damage,
     damage(s3, stack)
     with pytest.raises(UsageError, match=r"no complete manifest .*`stampede dataset`"):
         check_manifest(stack)
+    before = s3.count("PutObject")
     assert (put_manifest(stack), s3.objects) == (lacking, whole)
+    assert s3.count("PutObject") - before == lacking
 
 
 def test_a_stream_of_items_is_read_a_few_at_a_time():
