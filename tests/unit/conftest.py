@@ -7,7 +7,6 @@ from loader import drain, executions
 from stampede import polling
 from stampede.emulator import stack
 from stampede.runs.folder import RunFolder
-from stampede.sweep import server_side
 from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws
 
@@ -43,5 +42,5 @@ def go_by_clock_of(stack, monkeypatch):
     """Have drains, floods and everything that polls use the clock of a stack."""
     monkeypatch.setattr("time.time", lambda: EPOCH_MS / 1000 + stack.now_s)
     monkeypatch.setattr("loader.sqs.sending.send", stack.take)
-    for module in (drain, executions, polling, server_side):
+    for module in (drain, executions, polling):
         replace_sleep(monkeypatch, module, stack.sleep, stack.clock)
