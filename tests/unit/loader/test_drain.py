@@ -80,6 +80,9 @@ CASES = {
         dead_s=1830,
     ),
     "a line comes 9 minutes late, behind newer ones": Case(BOTH, lines=[(1, 2, 550), *NEWER]),
+    "a line comes just before the end": Case(
+        BOTH, (620, 640), lines=[(1, 2, 610), *NEWER], hidden=[(90, 107)]
+    ),
     "a line never comes": Case("succeeded unaccounted", (600, 640)),
     "the deadline passes": Case(
         "succeeded failed",

@@ -89,6 +89,11 @@ def test_a_run_confirms_or_contradicts(check, outcome, which, checked):
     assert checked(**{name: OCCASIONS[check][which]})[check] == outcome
 
 
+def test_the_longest_delay_of_all_drains_counts(checked):
+    checked(latest_ms=600_100)
+    assert checked(latest_ms=5)["logs-late"] == CONTRADICTED
+
+
 def test_a_batch_is_one_invocation_of_the_ramp(checked):
     batches = [
         {**record, "batch": 3, "batch_index": index} for record in ramp(100) for index in range(3)
