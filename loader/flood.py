@@ -55,9 +55,14 @@ def flood(
 
     seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
     if target.experiment.takes_payload:
-        payloads, is_batched = Payloads.of_run(folder), batch_size_of(target.outputs) > 1
         messages = payload_messages(
-            payloads, folder.run_id, cell, indices, order, seq, is_batched=is_batched
+            Payloads.of_run(folder),
+            folder.run_id,
+            cell,
+            indices,
+            order,
+            seq,
+            is_batched=batch_size_of(target.outputs) > 1,
         )
     else:
         messages = orders(folder.run_id, cell, indices, order, seq, share)

@@ -77,7 +77,7 @@ def abandoned(folder: RunFolder) -> Callable[[Mapping[str, Any]], bool]:
 
     def is_abandoned(row: Mapping[str, Any]) -> bool:
         order = _order_of(row) if numbers else {}
-        return any(order.get("seq") in some for some in numbers.get(order.get("cell"), ()))
+        return any(order.get("seq") in some for some in numbers.get(str(order.get("cell")), ()))
 
     return is_abandoned
 

@@ -81,8 +81,7 @@ class Outcome:
     def as_dict(self) -> dict[str, Any]:
         """The counts, duration and rate, as the loader prints them."""
         rate = self.sent / self.seconds if self.seconds else 0.0
-        numbers = {"seconds": round(self.seconds, 3), "messages_per_s": round(rate, 1)}
-        row = vars(self) | numbers
+        row = vars(self) | {"seconds": round(self.seconds, 3), "messages_per_s": round(rate, 1)}
         del row["reason"]
         return row
 

@@ -56,6 +56,8 @@ def test_a_cells_rows_are_set_aside_even_after_a_kill_between_two_files(
         late = {"cell": "b", "seq": seq}
         assert is_abandoned(late) and not is_abandoned(late | {"cell": "a"})
         assert is_abandoned({"timestamp": 1, "message": json.dumps(late)})
+    for printed in ("[1]", "{", '{"cell": {}, "seq": {}}'):  # by a user's function
+        assert not is_abandoned({"timestamp": 1, "message": printed})
     assert not (begun.path / "unanswered.jsonl").exists(), "no missing file is created"
 
 
