@@ -81,8 +81,16 @@ class CellLoad:
             return carry_out(
                 target, folder, cell, indices, self.execution, order, self.share, quiet=quiet
             )
-        options = {"knows_all_sent": knows_all_sent, "quiet": quiet}
-        return flood(target, folder, cell, indices, order, self.share, **options)
+        return flood(
+            target,
+            folder,
+            cell,
+            indices,
+            order,
+            self.share,
+            knows_all_sent=knows_all_sent,
+            quiet=quiet,
+        )
 
 
 def prepare(

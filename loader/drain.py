@@ -222,8 +222,8 @@ class _Waiting:
         boto3's errors."""
         before = self.state
         only_late = before.without_record and (before.is_empty or self.awaits_redelivery())
-        next_s = self._reread_s + POLLS_A_REREADING * self._poll_s
-        rereads = bool(only_late and time.monotonic() >= next_s)
+        since_s = time.monotonic() - self._reread_s
+        rereads = bool(only_late and since_s >= POLLS_A_REREADING * self._poll_s)
         self.state, now_s = self.collecting.look(again=rereads), time.monotonic()
         self._has_all_lines = rereads or not self.state.without_record
         if rereads:
