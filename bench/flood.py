@@ -69,7 +69,7 @@ def flooded(endpoint_url: str, queue_url: str, count: int) -> None:
     }
     with tempfile.TemporaryDirectory(prefix="stampede-bench-") as folder:
         run = RunFolder.create(Path(folder), "bench")
-        flood(Target("local", values, endpoint_url), run, CELL, count, order=ORDER, quiet=True)
+        flood(Target("local", values, endpoint_url), run, CELL, range(count), ORDER, quiet=True)
 
 
 def one_batch_at_a_time(sqs: Any, queue_url: str, count: int) -> None:

@@ -7,16 +7,15 @@ the same work; the preparation, which comes after them, removes what they leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from loader.drain import drain
-from loader.flood import check as check_flood
-from loader.flood import first_seq, flood
-from loader.seeding import words_of
-from loader.sqs.outcome import Outcome
+from loader.executions import carry_out
+from loader.flood import Share, first_seq, flood
+from loader.invocations import words_of
+from loader.sqs.message import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Execution
 from stampede.progress import say
@@ -37,7 +36,7 @@ class CellLoad:
     """
 
     order: Mapping[str, Any]
-    share: Callable[[int], Mapping[str, Any]]
+    share: Share
     count: int | None
     preparation: Mapping[str, Any] | None
     execution: Execution | None
@@ -52,22 +51,46 @@ class CellLoad:
         experiment = target.experiment
         usual = experiment.messages_per_concurrency
         values = {"messages_per_concurrency": usual, **target.outputs, **in_order}
-        order = experiment.order(values, objects)
+        order, count = experiment.order(values, objects), experiment.messages(values)
         execution, proof = experiment.execution(values), experiment.proof(values)
         return cls(
             order=order,
-            share=partial(experiment.of_message, values),
-            count=experiment.messages(values),
+            # Warm-ups may outnumber the messages of a flood.
+            share=lambda index: experiment.of_message(values, index % count if count else index),
+            count=count,
             preparation=experiment.preparation(values),
             execution=execution,
             proof={**order, **proof} if proof is not None and execution is None else None,
         )
 
-    @property
-    def warm_up_share(self) -> Callable[[int], Mapping[str, Any]]:
-        """`share` for warm-ups, which may outnumber the messages of a flood."""
-        share, count = self.share, self.count
-        return share if count is None else lambda index: share(index % count)
+    def send(
+        self,
+        target: Target,
+        folder: RunFolder,
+        cell: str,
+        indices: range,
+        *,
+        knows_all_sent: bool = True,
+        quiet: bool = False,
+        **keys: int,
+    ) -> Outcome:
+        """Flood the cell with these of its messages, or have Athena carry them out; `keys` are
+        further ones of the work orders, as for `flood`."""
+        order = {**self.order, **keys}
+        if self.execution is not None:
+            return carry_out(
+                target, folder, cell, indices, self.execution, order, self.share, quiet=quiet
+            )
+        return flood(
+            target,
+            folder,
+            cell,
+            indices,
+            order,
+            self.share,
+            knows_all_sent=knows_all_sent,
+            quiet=quiet,
+        )
 
 
 def prepare(
@@ -77,22 +100,19 @@ def prepare(
     load: CellLoad,
     *,
     deadline_s: float | None = None,
-    **options: Any,
-) -> Outcome | None:
-    """Send the message that prepares the cell and wait for its end; returns None if the cell needs
-    none.
+    knows_all_sent: bool = True,
+) -> None:
+    """Send the message that prepares the cell, if it needs one, and wait for its end.
 
-    It is a warm-up: recorded, and in no figure. `deadline_s` is the drain's, `options` are the
+    It is a warm-up: recorded, and in no figure. `deadline_s` is the drain's, `knows_all_sent` the
     flood's. Raises RunError if it fails: the flood would meet the remains of an earlier one.
     """
     if load.preparation is None:
-        return None
+        return
     say(f"preparing {cell} with one message")
-    seq = first_seq(folder, cell, knows_all_sent=options.get("knows_all_sent", True))
-    outcome = flood(
-        target, folder, cell, 1, order={**load.order, **load.preparation}, warm_up=True, **options
-    )
-    check_flood(outcome)
+    seq = first_seq(folder, cell, knows_all_sent=knows_all_sent)
+    order = {**load.order, **load.preparation, "warm_up": 1}
+    flood(target, folder, cell, range(1), order, knows_all_sent=knows_all_sent).check()
     rest = drain(target, folder, cells=[cell], quiet=True, deadline_s=deadline_s)
     logged = {
         row["status"]: words_of(row)
@@ -102,4 +122,3 @@ def prepare(
     if rest.left or "ok" not in logged:
         why = rest.left or rest.ended_early or logged.get("error", "no record is logged")
         raise RunError(f"{cell} could not be prepared, so it isn't flooded: {why}")
-    return outcome

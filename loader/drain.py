@@ -16,17 +16,8 @@ from dataclasses import dataclass
 from botocore.exceptions import BotoCoreError, ClientError
 
 from loader import evidence
-from loader.collecting import Collecting
-from loader.patience import (
-    FAILING_S,
-    LATE_S,
-    POLL_S,
-    ROUND_POLL,
-    SETTLE_S,
-    State,
-    default_deadline_s,
-    has_hosts,
-)
+from loader.collecting import FIRST_OPEN, FIRST_SENT, NEWEST, Collecting, State
+from loader.log_events import LATE_S
 from stampede.errors import RunError
 from stampede.insights import log_columns
 from stampede.phrases import counted
@@ -37,8 +28,23 @@ from stampede.stacks import target as targets
 from stampede.stacks.aws_errors import kind_of
 from stampede.stacks.target import Target
 
-Clock = Callable[[], float]
-Sleep = Callable[[float], None]
+# Between two polls.
+POLL_S = {"local": 0.5, "aws": 5.0}
+# Rounds, of which there are many, poll sooner: after this part of it. A poll takes the embedded AWS
+# some ms of CPU time.
+ROUND_POLL = 0.4
+# While only late lines may still come, one in so many polls reads the lines of the whole run again.
+POLLS_A_REREADING = 6
+# SQS's counts are approximate for about a minute after a change (SQS guide, GetQueueAttributes):
+# the queue counts as empty after it has looked empty for longer than that.
+SETTLE_S = {"local": 5.0, "aws": 90.0}
+# New permissions may take a minute to spread (IAM guide, "Changes that I make are not always
+# immediately visible"): no cell is given up as failing before that.
+FAILING_S = {"local": 0.0, "aws": 60.0}
+# How long a host hides a message, whatever the queue's own timeout is
+# (functions/transfer/internal/worker). A new host boots and fetches its program, which takes it up
+# to 5 minutes (infra/modules/host).
+HOST_HIDES_S, HOST_START_S = 60.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,6 @@ def drain(
     cells: Collection[str] = (),
     quiet: bool = False,
     waits_for_redelivery: bool = False,
-    clock: Clock = time.monotonic,
-    sleep: Sleep = time.sleep,
 ) -> Drained:
     """Wait for the run in `folder`, storing log events, records, dead letters and accounting.json
     as they arrive.
@@ -81,15 +85,17 @@ def drain(
     it returns too, so that the caller can show the account before it fails. Raises RunError when
     AWS refuses for good.
     """
-    waiting = _Waiting(target, Collecting(target, folder, cells), deadline_s, clock, sleep)
+    waiting = _Waiting(target, folder, cells, deadline_s)
 
     def is_over() -> bool:
-        progress.update(task, completed=waiting.state.finished, note=waiting.state.words())
+        state = waiting.state
+        progress.update(
+            task, total=state.total("sent"), completed=state.finished, note=state.words()
+        )
         return waiting.is_at_rest() or (not waits_for_redelivery and waiting.gives_up())
 
     with bar() as progress:
-        what = " ".join(cells) if len(cells) == 1 else folder.run_id
-        task = progress.add_task(f"drain {what}", total=waiting.collecting.sent_count, note="")
+        task = progress.add_task("drain", total=None, note="")
         drained = waiting.until(is_over)
     if drained.ended_early:
         say(drained.ended_early, style="yellow")
@@ -100,8 +106,7 @@ def drain(
                 say(account.commonest_error, style="yellow")
     if not quiet:
         log_columns.store(folder, at_end=not cells)
-        if target.option == "aws":
-            evidence.check_run(target, folder)
+        evidence.check_run(target, folder, waiting.collecting.latest_ms)
     return drained
 
 
@@ -112,8 +117,6 @@ def wait_for_round(
     number: int,
     *,
     deadline_s: float | None = None,
-    clock: Clock = time.monotonic,
-    sleep: Sleep = time.sleep,
 ) -> Drained:
     """Wait until every message that `cell` sent in round `number` has a record or is a dead letter,
     so that none is being processed when the next cell's are sent. Redeliveries and late log lines
@@ -121,16 +124,34 @@ def wait_for_round(
 
     Ends as early as `drain` when the cell fails. Raises RunError as `drain` does.
     """
-    collecting = Collecting(target, folder, [cell])
-    waiting = _Waiting(target, collecting, deadline_s, clock, sleep, in_round=True)
+    waiting = _Waiting(target, folder, [cell], deadline_s, in_round=True)
     return waiting.until(
         lambda: (
             waiting.is_failing()
-            or collecting.have_ended(number)
+            or waiting.collecting.have_ended(number)
             or waiting.is_at_rest()
-            or waiting.has_nothing_at_work(waiting.quiet_s)
+            or waiting.awaits_redelivery()
         )
     )
+
+
+def default_deadline_s(target: Target) -> float:
+    """Seconds without progress after which no message of the stack can be on its way any more.
+
+    SQS moves a message to the dead-letter queue at the first receive after the last of
+    `max_receive_count` visibility timeouts (SQS guide, dead-letter queues). This adds one timeout
+    for the receive that begins them, and the time by which log lines may be late. Hosts that never
+    come up are billed by the hour, so their deadline is as short as it can be.
+    """
+    receives = target["max_receive_count"] + 1
+    if has_hosts(target):
+        return receives * HOST_HIDES_S + HOST_START_S + LATE_S["aws"]
+    return receives * target["visibility_timeout_s"] + LATE_S["aws"]
+
+
+def has_hosts(target: Target) -> bool:
+    """Whether hosts take the messages, and not a function."""
+    return not target.outputs.get("function_name")
 
 
 class _Waiting:
@@ -146,30 +167,30 @@ class _Waiting:
     def __init__(
         self,
         target: Target,
-        collecting: Collecting,
+        folder: RunFolder,
+        cells: Collection[str],
         deadline_s: float | None,
-        clock: Clock,
-        sleep: Sleep,
         *,
         in_round: bool = False,
     ) -> None:
-        self.collecting, self.state = collecting, State()
-        self._target, self._clock, self._sleep, self._option = target, clock, sleep, target.option
-        self._poll_s = POLL_S[self._option] * (ROUND_POLL if in_round else 1)
-        self._settle_s = SETTLE_S[self._option]
-        self._late_s = self._settle_s if in_round else LATE_S[self._option]
+        option = target.option
+        self.collecting = Collecting(target, folder, cells)
+        self.state, self._target = State(), target
+        self._poll_s = POLL_S[option] * (ROUND_POLL if in_round else 1)
+        self._settle_s = SETTLE_S[option]
+        self._late_s = self._settle_s if in_round else LATE_S[option]
         self._is_default = deadline_s is None
         self._deadline_s = default_deadline_s(target) if deadline_s is None else deadline_s
-        self._hidden_s = target.outputs.get("visibility_timeout_s", math.inf)
-        self._changed_s = self._counted_s = clock()  # the deadline counts from the second
+        self._changed_s = self._counted_s = time.monotonic()  # the deadline counts from the second
+        self._reread_s = -math.inf
         self._error: BotoCoreError | ClientError | None = None
-        self._has_read_again = False
+        self._has_all_lines = False
         self._ended_early = self._failing = ""
 
     @property
     def quiet_s(self) -> float:
         """Seconds since anything changed."""
-        return self._clock() - self._changed_s
+        return time.monotonic() - self._changed_s
 
     def until(self, is_over: Callable[[], bool]) -> Drained:
         """Poll until `is_over` or the deadline. Raises RunError when AWS refuses for good."""
@@ -183,13 +204,13 @@ class _Waiting:
                 self._error = None
                 if is_over():
                     break
-            self._sleep(self._poll_s)
+            time.sleep(self._poll_s)
             left = self._what_is_left()
         return Drained(self.collecting.close(), left, self._ended_early, self._failing)
 
     def _what_is_left(self) -> str:
         """What is still open at the deadline; "" before it."""
-        if self._clock() - self._counted_s <= self._deadline_s:
+        if time.monotonic() - self._counted_s <= self._deadline_s:
             return ""
         what = "no message has made progress for" if self._is_default else "the drain has lasted"
         no_answer = f"; AWS doesn't answer ({type(self._error).__name__})" if self._error else ""
@@ -197,19 +218,23 @@ class _Waiting:
         return f"{what} {limit}: {self.state.words()}{no_answer}"
 
     def _look(self) -> None:
-        """Poll once; read all lines again when only late ones may still come. Raises boto3's
-        errors."""
+        """Poll once; now and then read all lines again when only late ones may still come. Raises
+        boto3's errors."""
         before = self.state
-        nothing_comes = before.is_empty or self._awaits_redelivery()
-        self._has_read_again = bool(before.without_record and nothing_comes)
-        self.state = self.collecting.look(again=self._has_read_again)
+        only_late = before.without_record and (before.is_empty or self.awaits_redelivery())
+        since_s = time.monotonic() - self._reread_s
+        rereads = bool(only_late and since_s >= POLLS_A_REREADING * self._poll_s)
+        self.state, now_s = self.collecting.look(again=rereads), time.monotonic()
+        self._has_all_lines = rereads or not self.state.without_record
+        if rereads:
+            self._reread_s = now_s
         if self.state != before:
-            self._changed_s = self._clock()
+            self._changed_s = now_s
         elif before.without_record and self.quiet_s > self._settle_s:
             targets.refuse_full_disk(self._target)
         is_held = has_hosts(self._target) and self.state.in_flight > 0
-        if self._is_default and (is_held or self.state.progress != before.progress):
-            self._counted_s = self._clock()
+        if self._is_default and (is_held or self.state.accounts != before.accounts):
+            self._counted_s = now_s
 
     def _note_error(self, error: BotoCoreError | ClientError) -> None:
         """Report an error once. Raises RunError when retries can't help."""
@@ -224,54 +249,50 @@ class _Waiting:
         """Whether nothing more will happen: every message is finished, or the queue has been empty
         and unchanged for long enough. While records are missing, that takes until no line can be
         late any more."""
-        if self.state.is_done or not self.state.is_empty:
+        if self.state.is_done or not (self.state.is_empty and self._has_all_lines):
             return self.state.is_done
-        may_come = self.state.without_record and not self.collecting.is_long_past(self._late_s)
+        may_come = self.state.without_record and self.collecting.age_s(NEWEST) <= self._late_s
         return self.quiet_s > (self._late_s if may_come else self._settle_s)
 
-    def has_nothing_at_work(self, since_delivery_s: float) -> bool:
+    def awaits_redelivery(self) -> bool:
         """Whether all open messages are in flight and every function has timed out, so that only a
-        redelivery can bring a record. When more messages are in flight than functions run, the
-        pollers hold some back, and they run one after the other."""
-        if not self.state.in_flight or self.state.pending or has_hosts(self._target):
+        redelivery can bring a record. Nothing shows when one begins: the first may begin a
+        visibility timeout after its message was sent, the last as long after the last change. When
+        more messages are in flight than functions run, the pollers hold some back, and they run one
+        after the other."""
+        state, target = self.state, self._target
+        if not state.in_flight or state.pending or has_hosts(target):
             return False
-        outputs = self._target.outputs
-        batches = math.ceil(self.state.in_flight / outputs.get("concurrency_value", 1))
-        longest_s = batches * outputs.get("timeout_s", math.inf) + self._settle_s + self._late_s
-        return since_delivery_s > longest_s
-
-    def _awaits_redelivery(self) -> bool:
-        """Whether only a redelivery could still bring a record. Nothing shows when one begins: the
-        first may begin a visibility timeout after its message was sent, the last as long after the
-        last change."""
-        if not self.has_nothing_at_work(self.quiet_s):
-            return False  # saves a query over all messages
-        return self.has_nothing_at_work(
-            self.quiet_s - self.collecting.open_for_s() // self._hidden_s * self._hidden_s
-        )
+        hidden_s = target["visibility_timeout_s"]
+        redeliveries = self.collecting.age_s(FIRST_OPEN) // hidden_s
+        batches = math.ceil(state.in_flight / target["concurrency_value"])
+        longest_s = batches * target["timeout_s"] + self._settle_s + self._late_s
+        return self.quiet_s > longest_s + redeliveries * hidden_s
 
     def gives_up(self) -> bool:
         """Whether to stop waiting; messages without a record are then stored as unanswered."""
         if self.is_failing():
             return True
-        has_all_lines = self._has_read_again or not self.state.without_record
-        if not (has_all_lines and self._awaits_redelivery()):
+        if not (self._has_all_lines and self.awaits_redelivery()):
             return False
-        self.collecting.give_up(self.state.in_flight)
-        in_flight = counted(self.state.in_flight, "message is", "messages are")
+        state = self.state
+        self.collecting.give_up(state.in_flight)
+        in_flight = counted(state.in_flight, "message is", "messages are")
         self._ended_early = (
-            f"{in_flight} in flight, {self.state.without_record:,} of this run without a record; "
-            "the drain ends now: the functions have timed out, no line can be late any more, and "
-            f"SQS redelivers a message only {self._hidden_s:,} s after its last delivery"
+            f"{in_flight} in flight, {state.without_record:,} of this run without a record; "
+            "the drain ends now: SQS redelivers a message only "
+            f"{self._target['visibility_timeout_s']:,} s after its last delivery"
         )
         return True
 
     def is_failing(self) -> bool:
         """Whether the first messages of a cell have all failed; those that haven't run yet are then
         given up too."""
-        at_once = self._target.outputs.get("concurrency_value", 1)
-        self._failing = self.collecting.failing(at_once, FAILING_S[self._option])
-        if self._failing:
-            self.collecting.give_up(self.collecting.sent_count)
-            self._ended_early = f"{self._failing}: its first messages all failed, so it ends now"
-        return bool(self._failing)
+        at_once = self._target["concurrency_value"]
+        failing = [counts.cell for counts in self.state.accounts if counts.is_failing(at_once)]
+        if not failing or self.collecting.age_s(FIRST_SENT) < FAILING_S[self._target.option]:
+            return False
+        self._failing = failing[0]
+        self.collecting.give_up(self.state.total("sent"))
+        self._ended_early = f"{self._failing}: its first messages all failed, so it ends now"
+        return True

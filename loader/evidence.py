@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import Any
 
 from loader.executions import EXECUTIONS
-from loader.patience import LATE_S
+from loader.log_events import LATE_S
 from stampede.checkout import FUNCTIONS
 from stampede.runs.evidence import FILE
 from stampede.runs.folder import RunFolder
@@ -63,16 +63,13 @@ SELECT error_type, error_message, count(*) FROM records WHERE status = 'error' G
 """
 
 
-def note_latest(folder: RunFolder, latest_ms: int) -> None:
-    """Keep the longest delay of a log line over all drains. It reads no records, so every round may
-    call it."""
-    stored = folder.read_json(FILE, {})
-    folder.write_json(FILE, {**stored, "latest_ms": max(latest_ms, stored.get("latest_ms", -1))})
-
-
-def check_run(target: Target, folder: RunFolder) -> None:
-    """Check all records of the run, and store the results."""
-    latest_ms, store = folder.read_json(FILE, {}).get("latest_ms", -1), open_store(folder)
+def check_run(target: Target, folder: RunFolder, latest_ms: int) -> None:
+    """Check all records of a run on AWS, and store the results; `latest_ms` is the longest delay of
+    a log line in this drain."""
+    if target.option == "local":
+        return
+    latest_ms = max(latest_ms, folder.read_json(FILE, {}).get("latest_ms", -1))
+    store = open_store(folder)
     store.rows(_DELIVERIES, [row["cell"] for row in folder.rows(EXECUTIONS)])
     # One that waits in a long queue comes back later than it could, so a run in which some came
     # back early holds.
@@ -90,14 +87,15 @@ def check_run(target: Target, folder: RunFolder) -> None:
         ),
         "codes": _codes(store),
     }
-    described = {
+    evidence = {
         "format": FORMAT,
         "stampede_version": version("stampede"),
         "experiment": target.outputs.get("experiment"),
         "target": target.kind,
+        "checks": [{"id": name, **check} for name, check in checks.items()],
+        "latest_ms": latest_ms,
     }
-    listed = [{"id": name, **check} for name, check in checks.items()]
-    folder.write_json(FILE, {**described, "checks": listed, "latest_ms": latest_ms})
+    folder.write_json(FILE, evidence)
 
 
 def _check(held: int = 0, contradicted: int = 0, **values: float | None) -> dict[str, Any]:
@@ -109,10 +107,8 @@ def _check(held: int = 0, contradicted: int = 0, **values: float | None) -> dict
 def _ramp(store: Store, target: Target) -> dict[str, Any]:
     """Whether concurrency grows as documented in the first minute of cells that want more and last
     longer. If any cell has provisioned pollers, none is checked."""
-    swept = [cell.values.get("provisioned_pollers") for cell in store.planned.values()]
-    if not target.outputs.get("function_name") or any(
-        [target.outputs.get("provisioned_pollers"), *swept]
-    ):
+    has_pollers = any(cell.values.get("provisioned_pollers") for cell in store.planned.values())
+    if has_pollers or not target.outputs.get("function_name"):
         return _check()
     peaks = [peak for (peak,) in store.rows(_FIRST_MINUTE, AFTER_A_MINUTE)]
     held = sum(AFTER_A_MINUTE / 2 <= peak <= AFTER_A_MINUTE * 1.1 for peak in peaks)

@@ -20,8 +20,9 @@ from typing import Any
 import botocore
 from botocore.exceptions import BotoCoreError, ClientError
 
-from loader.flood import first_seq, sent_log
-from loader.sqs.outcome import Accepted, Outcome
+from loader.flood import Share, first_seq, sent_log
+from loader.sqs.message import Accepted, Outcome
+from stampede.cell import Cell
 from stampede.errors import RunError, one_line
 from stampede.experiment import Execution
 from stampede.phrases import counted
@@ -29,7 +30,7 @@ from stampede.polling import growing, looks
 from stampede.progress import bar, detail, say
 from stampede.runs.folder import RunFolder
 from stampede.stacks import target as targets
-from stampede.stacks.aws_errors import Kind, code_of, kind_of
+from stampede.stacks.aws_errors import Kind, kind_of
 from stampede.stacks.target import RETRIES, Target, is_gone
 
 EXECUTIONS = "executions.jsonl"
@@ -61,48 +62,37 @@ def carry_out(
     target: Target,
     folder: RunFolder,
     cell: str,
-    count: int,
+    indices: range,
     execution: Execution,
-    *,
     order: Mapping[str, Any],
-    share: Callable[[int], Mapping[str, Any]] | None = None,
-    first: int = 0,
-    round_number: int = 0,
-    warm_up: bool = False,
+    share: Share = lambda index: {},
+    *,
     quiet: bool = False,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> Outcome:
-    """Run `execution` on Athena `count` times, as messages of `cell`, numbered after those already
-    sent.
+    """Run `execution` on Athena for each of `indices`, as messages of `cell`, numbered after those
+    already sent.
 
-    `order`, `share(index)`, `first`, `round_number` and `quiet` are as for a flood. However a query
-    ends, it counts as sent and has a record. Raises RunError when a record can't be stored, and
-    KeyboardInterrupt once the current query is cancelled and recorded.
+    `order`, `share(index)` and `quiet` are as for a flood. However a query ends, it counts as sent
+    and has a record. Raises RunError when a record can't be stored, and KeyboardInterrupt once the
+    current query is cancelled and recorded.
     """
-    queries = counted(count, "query", "queries")
+    queries = counted(len(indices), "query", "queries")
     (detail if quiet else say)(f"{queries} in workgroup {execution.workgroup}: {execution.sql}")
-    place = {"round": round_number, "warm_up": int(warm_up)}
-    sent = sent_log(folder, cell, warm_up=warm_up, round_number=round_number)
-    messages = _Cell(target, folder, cell, order, place, sent)
+    sent, sandbox_id = sent_log(folder, cell, order), str(uuid.uuid4())
     # A number isn't used again even if a killed run began its query and never noted it as sent:
     # Athena would answer with that query.
     begun = [row["seq"] + 1 for row in _begun(folder, cell)]
-    first_number, started_s = max([first_seq(folder, cell), *begun]), clock()
+    first_number, started_s = max([first_seq(folder, cell), *begun]), time.monotonic()
     with bar() as progress:
-        task = progress.add_task("queries", total=count, note="")
-        for index in range(count):
-            seq = first_number + index
-            query = Query(target, execution, token_of(folder.run_id, cell, seq), clock, sleep)
-            objects = share(first + index).get("objects") if share else None
-            try:
-                failure = messages.carry_out(seq, query, objects)
-            finally:
-                query.stop()
+        task = progress.add_task("queries", total=len(indices), note="")
+        for seq, index in enumerate(indices, first_number):
+            message = {"run_id": folder.run_id, "cell": cell, "seq": seq, "sandbox_id": sandbox_id}
+            query = Query(target, execution, token_of(folder.run_id, cell, seq))
+            failure = _carry_out(query, folder, {**order, **share(index), **message}, sent)
             progress.advance(task)
             if failure:
                 say(f"a query failed: {failure.error_type}: {failure}", style="yellow")
-    return Outcome(sent=count, requests=count, seconds=clock() - started_s)
+    return Outcome(sent=len(indices), requests=len(indices), seconds=time.monotonic() - started_s)
 
 
 def stop_left_running(target: Target, folder: RunFolder, cell: str, execution: Execution) -> None:
@@ -124,118 +114,105 @@ def token_of(run_id: str, cell: str, seq: int) -> str:
     return hashlib.sha256(json.dumps([run_id, cell, seq]).encode()).hexdigest()
 
 
-@dataclass
-class _Cell:
-    """The queries of a cell; `place` has the round and warm-up flag of their records."""
+def _carry_out(
+    query: Query,
+    folder: RunFolder,
+    message: Mapping[str, Any],
+    sent: Callable[[list[Accepted]], None],
+) -> QueryFailure | None:
+    """Carry out one message, by its work order, noting its steps in an order that survives a kill
+    at any point; returns why it failed. Raises RunError when its record can't be stored, and
+    KeyboardInterrupt after an interruption."""
 
-    target: Target
-    folder: RunFolder
-    cell: str
-    order: Mapping[str, Any]
-    place: Mapping[str, int]
-    sent: Callable[[list[Accepted]], None]
-    sandbox_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    def remember(state: str) -> None:
+        place = {name: message[name] for name in ("cell", "seq")}
+        row = {**place, "state": state, "execution_id": query.execution_id}
+        folder.append(EXECUTIONS, [row])
 
-    def carry_out(self, seq: int, query: Query, objects: int | None) -> QueryFailure | None:
-        """Carry out one message, noting its steps in an order that survives a kill at any point;
-        returns why it failed. `objects` is how many it reads. Raises RunError when its record can't
-        be stored, and KeyboardInterrupt after an interruption."""
-
-        def remember(state: str) -> None:
-            said = {"seq": seq, "state": state, "execution_id": query.execution_id}
-            self.folder.append(EXECUTIONS, [{"cell": self.cell, **said}])
-
-        remember("beginning")
-        failure = query.attempt(query.begin)
+    def begun() -> None:
+        sent([Accepted(message["seq"], query.message_id, now_ms(), 0)])
         remember("begun")
-        self.sent([Accepted(seq, query.message_id, now_ms(), 0)])
-        failure = failure or query.attempt(query.finish)
-        self._put(self._record(seq, query, objects, failure))
+
+    def end(failure: QueryFailure | None) -> None:
+        _put(query.target, _record(query, message, failure))
         remember("ended")
-        if query.is_interrupted:
-            raise KeyboardInterrupt
-        return failure
 
-    def _record(
-        self, seq: int, query: Query, objects: int | None, failure: QueryFailure | None
-    ) -> dict[str, Any]:
-        """The record: the fields that every record has, in this order
-        (functions/agreed/record.json), then the axes in the experiment's order, then the query's
-        own. What Athena doesn't report is null."""
-        target, statistics = self.target, query.statistics
-        seconds = {
-            name: statistics[key] / 1000 if key in statistics else None
-            for name, key in TIMES.items()
-        }
-        if failure:
-            seconds["set_seconds"] = None
-        elapsed_s = seconds["set_seconds"]
-        ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
-        record = {"concurrency_limit": target["concurrency_value"]}
-        if not failure:
-            record[target.experiment.time_field] = elapsed_s
-        record |= dict(
-            memory_size=target["memory_size"],
-            experiment_tag=target["experiment_tag"],
-            run_id=self.folder.run_id,
-            cell=self.cell,
-            seq=seq,
-            message_id=query.message_id,
-            request_id=query.request_id or query.token,
-            sandbox_id=self.sandbox_id,
-            cold_start=0,
-            attempt=1,
-            started_at_ms=query.began_ms,
-            finished_at_ms=ended_ms,
-            bytes=statistics.get("DataScannedInBytes"),
-            method="athena",
-            status="error" if failure else "ok",
-            **self.place,
-        )
-        record |= {name: value for name, value in self._axes().items() if name not in record}
-        record |= {
-            "objects": objects,
-            "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
-            **seconds,
-            "scanned_bytes": record["bytes"],
-            "execution_id": query.execution_id or None,
-            "retry_mode": RETRIES["mode"],
-            "retry_attempts": RETRIES["total_max_attempts"],
-            "sdk": f"botocore {botocore.__version__}",
-            "experiment": target["experiment"],
-        }
-        if failure:
-            cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
-            record |= {"error_type": failure.error_type, "error_message": cut}
-        return record
+    remember("beginning")
+    try:
+        failure = query.run(begun)
+    except KeyboardInterrupt:
+        end(QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C"))
+        raise
+    end(failure)
+    return failure
 
-    def _axes(self) -> dict[str, Any]:
-        """Every axis of the cell by its record field: from the work order, else the stack, else
-        its default."""
-        settings, fields = {**self.target.outputs, **self.order}, {}
-        for axis in self.target.experiment.axes:
-            value = settings.get(axis.variable)
-            fields[axis.record_field] = (
-                axis.default_of(list(fields.values())) if value is None else value
-            )
-        return fields
 
-    def _put(self, record: Mapping[str, Any]) -> None:
-        """Write a record into the stack's log group, as functions do. Raises RunError when it is
-        refused."""
-        logs, group = self.target.client("logs", **PATIENT), self.target["log_group_name"]
-        place = {"logGroupName": group, "logStreamName": f"stampede/{self.folder.run_id}"}
-        event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
-        with targets.explained(f"writing a record to {group}", self.target):
-            try:
-                logs.create_log_stream(**place)
-            except ClientError as error:
-                if code_of(error) != "ResourceAlreadyExistsException":
-                    raise
-            answer = logs.put_log_events(**place, logEvents=[event])
-        # A timestamp too old or too new by CloudWatch's clock is rejected with status 200.
-        if answer.get("rejectedLogEventsInfo"):
-            raise RunError(f"{group} rejected a record's timestamp; set this machine's clock")
+def _record(
+    query: Query, message: Mapping[str, Any], failure: QueryFailure | None
+) -> dict[str, Any]:
+    """The record: the fields that every record has, in this order (functions/agreed/record.json),
+    then the axes in the experiment's order, then the query's own. What Athena doesn't report is
+    null."""
+    target, statistics, objects = query.target, query.statistics, message.get("objects")
+    seconds = {
+        name: statistics[key] / 1000 if key in statistics else None for name, key in TIMES.items()
+    }
+    if failure:
+        seconds["set_seconds"] = None
+    elapsed_s = seconds["set_seconds"]
+    ended_ms = now_ms() if elapsed_s is None else query.began_ms + round(elapsed_s * 1000)
+    record = {"concurrency_limit": target["concurrency_value"]}
+    if not failure:
+        record[target.experiment.time_field] = elapsed_s
+    record |= dict(
+        memory_size=target["memory_size"],
+        experiment_tag=target["experiment_tag"],
+        **{name: message[name] for name in ("run_id", "cell", "seq")},
+        message_id=query.message_id,
+        request_id=query.request_id or query.token,
+        sandbox_id=message["sandbox_id"],
+        cold_start=0,
+        attempt=1,
+        started_at_ms=query.began_ms,
+        finished_at_ms=ended_ms,
+        bytes=statistics.get("DataScannedInBytes"),
+        method="athena",
+        status="error" if failure else "ok",
+        **{name: message.get(name, 0) for name in ("round", "warm_up")},
+    )
+    axes = target.experiment.axes
+    cell = Cell("", {**target.outputs, **message}, tuple(axes))
+    record |= {axis.record_field: cell[axis.name] for axis in axes}
+    record |= {
+        "objects": objects,
+        "objects_per_s": round(objects / elapsed_s, 3) if objects and elapsed_s else None,
+        **seconds,
+        "scanned_bytes": record["bytes"],
+        "execution_id": query.execution_id or None,
+        "retry_mode": RETRIES["mode"],
+        "retry_attempts": RETRIES["total_max_attempts"],
+        "sdk": f"botocore {botocore.__version__}",
+        "experiment": target["experiment"],
+    }
+    if failure:
+        cut = str(failure)[:LONGEST_ERROR_MESSAGE_CHARACTERS]
+        record |= {"error_type": failure.error_type, "error_message": cut}
+    return record
+
+
+def _put(target: Target, record: Mapping[str, Any]) -> None:
+    """Write a record into the stack's log group, as functions do. Raises RunError when it is
+    refused."""
+    logs, group = target.client("logs", **PATIENT), target["log_group_name"]
+    place = {"logGroupName": group, "logStreamName": f"stampede/{record['run_id']}"}
+    event = {"timestamp": now_ms(), "message": json.dumps(record, ensure_ascii=False)}
+    with targets.explained(f"writing a record to {group}", target):
+        with contextlib.suppress(logs.exceptions.ResourceAlreadyExistsException):
+            logs.create_log_stream(**place)
+        answer = logs.put_log_events(**place, logEvents=[event])
+    # A timestamp too old or too new by CloudWatch's clock is rejected with status 200.
+    if answer.get("rejectedLogEventsInfo"):
+        raise RunError(f"{group} rejected a record's timestamp; set this machine's clock")
 
 
 class QueryFailure(Exception):
@@ -257,13 +234,10 @@ class Query:
     target: Target
     execution: Execution
     token: str
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
     execution_id: str = ""
     request_id: str = ""
     began_ms: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
-    is_interrupted: bool = False
     _is_over: bool = False
 
     def __post_init__(self) -> None:
@@ -274,61 +248,43 @@ class Query:
         """The id of its message."""
         return self.execution_id or self.token
 
-    def attempt(self, step: Callable[[], None]) -> QueryFailure | None:
-        """Call `begin` or `finish`; returns why the query failed, after cancelling it. Ctrl-C sets
-        `is_interrupted`."""
+    def run(self, begun: Callable[[], None]) -> QueryFailure | None:
+        """Run it, calling `begun` once its start has succeeded or failed; returns why it failed.
+        However this ends, Athena works on it no more."""
         try:
-            return step()
-        except QueryFailure as error:
-            failure = error
+            try:
+                self._begin()
+            finally:
+                begun()
+            self._wait()
+            self._check_result()
+        except QueryFailure as failure:
+            return failure
         except (BotoCoreError, ClientError) as error:
             kind = kind_of(error)
             # A refused start needs no cancelling; after a fault the answer may have been lost.
-            self._is_over = not self.execution_id and kind is not Kind.FAULT
-            failure = QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
-        except KeyboardInterrupt:
-            self.is_interrupted = True
-            failure = QueryFailure("QueryCancelled", "interrupted: cancelled by Ctrl-C")
-        self.stop()
-        return failure
-
-    def begin(self) -> None:
-        """Start it. Raises boto3's errors."""
-        self.began_ms = now_ms()
-        answer = self._start()
-        self.execution_id = answer["QueryExecutionId"]
-        self.request_id = answer["ResponseMetadata"].get("RequestId", "")
-
-    def finish(self) -> None:
-        """Wait for its result, which must be as expected. Raises QueryFailure and boto3's
-        errors."""
-        self._wait()
-        answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
-        _, *rows = (
-            [value.get("VarCharValue") for value in row["Data"]]
-            for row in answer["ResultSet"]["Rows"]
-        )
-        if rows != [list(self.execution.expected)]:  # the first row is the header
-            got = "; ".join(", ".join(map(str, row)) for row in rows) or "no row"
-            expected = ", ".join(self.execution.expected)
-            why = f"expected {expected}, got {got}; `stampede dataset` uploads what is missing"
-            raise QueryFailure("WrongResult", why)
+            self._is_over |= not self.execution_id and kind is not Kind.FAULT
+            return QueryFailure(_ERROR_TYPES.get(kind, "QueryFailed"), one_line(error))
+        finally:
+            self.stop()
 
     def stop(self) -> None:
         """Cancel it unless it is over; an id that was never received is asked for by the token.
         Reports a query that can't be cancelled."""
         if self._is_over:
             return
-        self._is_over = True
         try:
             self.execution_id = self.execution_id or self._start()["QueryExecutionId"]
             self._client.stop_query_execution(QueryExecutionId=self.execution_id)
         except (BotoCoreError, ClientError) as error:
-            which = f"query {self.execution_id} couldn't be cancelled, and may run to its end"
-            say(f"{which}: {one_line(error)}", style="yellow")
-            return
-        with contextlib.suppress(BotoCoreError, ClientError):
-            self._look()  # for its statistics
+            why = f"couldn't be cancelled, and may run to its end: {one_line(error)}"
+            say(f"query {self.execution_id} {why}", style="yellow")
+
+    def _begin(self) -> None:
+        self.began_ms = now_ms()
+        answer = self._start()
+        self.execution_id = answer["QueryExecutionId"]
+        self.request_id = answer["ResponseMetadata"].get("RequestId", "")
 
     def _start(self) -> dict[str, Any]:
         return self._client.start_query_execution(
@@ -340,38 +296,43 @@ class Query:
         )
 
     def _wait(self) -> None:
+        """Wait until it has succeeded."""
         limit_s, state = self.execution.limit_s, ""
-        pauses_s, until_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S), self.clock() + limit_s
-        for _ in looks(pauses_s, until_s, clock=self.clock, sleep=self.sleep):
+        pauses_s = growing(FIRST_POLL_S, SLOWER, LONGEST_POLL_S)
+        for _ in looks(pauses_s, limit_s):
             try:
-                status = self._look()
+                answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
             except (BotoCoreError, ClientError) as error:
                 if not kind_of(error).passes or is_gone(self.target):
                     raise
                 state = f"no answer ({one_line(error)})"
                 continue
-            state = status["State"]
-            if state == "SUCCEEDED":
-                return
-            reason = " ".join((status.get("StateChangeReason") or "Athena gives no reason").split())
-            if state == "CANCELLED":
-                # by another user, or by the workgroup's limit
-                raise QueryFailure("QueryCancelled", reason)
-            if state == "FAILED":
-                is_denied = _DENIED_WORDS.search(reason)
-                raise QueryFailure("AccessDenied" if is_denied else "QueryFailed", reason)
-        raise QueryFailure(
-            "QueryTimedOut", f"{state} at the limit of {limit_s:g} s, so it was cancelled"
-        )
+            query = answer["QueryExecution"]
+            self.statistics, state = query.get("Statistics") or {}, query["Status"]["State"]
+            self._is_over = state in ("SUCCEEDED", "FAILED", "CANCELLED")
+            if self._is_over:
+                break
+        else:
+            why = f"{state} at the limit of {limit_s:g} s, so it was cancelled"
+            raise QueryFailure("QueryTimedOut", why)
+        if state != "SUCCEEDED":
+            reason = query["Status"].get("StateChangeReason") or "Athena gives no reason"
+            # CANCELLED by another user, or by the workgroup's limit
+            error_type = "QueryCancelled" if state == "CANCELLED" else "QueryFailed"
+            if _DENIED_WORDS.search(reason):
+                error_type = "AccessDenied"
+            raise QueryFailure(error_type, " ".join(reason.split()))
 
-    def _look(self) -> dict[str, Any]:
-        answer = self._client.get_query_execution(QueryExecutionId=self.execution_id)
-        query = answer["QueryExecution"]
-        self.statistics = query.get("Statistics") or {}
-        self._is_over = query["Status"]["State"] in ("SUCCEEDED", "FAILED", "CANCELLED")
-        return query["Status"]
+    def _check_result(self) -> None:
+        answer = self._client.get_query_results(QueryExecutionId=self.execution_id, MaxResults=10)
+        rows = answer["ResultSet"]["Rows"][1:]  # the first is the header
+        got = [str(value.get("VarCharValue")) for row in rows for value in row["Data"]]
+        if got != list(self.execution.expected):
+            expected = ", ".join(self.execution.expected)
+            why = f"expected {expected}, got {', '.join(got) or 'no row'}"
+            raise QueryFailure("WrongResult", f"{why}; `stampede dataset` uploads what is missing")
 
 
 def now_ms() -> int:
     """Milliseconds since the epoch, as in records and sent.jsonl."""
-    return time.time_ns() // 1_000_000
+    return int(time.time() * 1000)

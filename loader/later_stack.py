@@ -17,6 +17,6 @@ def is_later(target: Target, folder: RunFolder) -> bool:
         answer = target.client("sqs").get_queue_attributes(
             QueueUrl=target["queue_url"], AttributeNames=["CreatedTimestamp"]
         )
-    created_ms = 1000 * float(answer.get("Attributes", {}).get("CreatedTimestamp", 0))
+    created_ms = 1000 * float(answer["Attributes"]["CreatedTimestamp"])
     # The embedded AWS uses this machine's clock.
     return created_ms > last_ms + (0 if target.kind == "local" else CLOCK_SKEW_MS)

@@ -11,6 +11,9 @@ from stampede.runs import stored_json
 # goes back this far. The embedded AWS shows events at once; at N = 500, reading two minutes of them
 # every half second took as much CPU as the functions.
 OVERLAP_MS = {"local": 10_000, "aws": 120_000}
+# CloudWatch Logs usually shows events within seconds; the longest delay seen is 187 s. The emulator
+# shows them at once.
+LATE_S = {"local": 10.0, "aws": 600.0}
 MOST_EVENTS_IN_A_PAGE = 10_000  # FilterLogEvents, `limit`
 # FilterLogEvents has been seen to repeat a token on empty pages (boto3#1584), for which botocore's
 # paginator raises an error. After so many repetitions the rest is left to the next fetch, which
@@ -23,8 +26,6 @@ _FAULT_OF_RECORD = stored_json.fault_of("records.jsonl")
 _FAILURES = ('{"run_id"', '{"failed_objects"')
 _OF_LINE = ("cell", "seq", "attempt")
 _OF_OBJECT = ("slice", "line", "source", "destination", "error_type", "error_message")
-
-Event = dict[str, Any]
 
 
 class LogEvents:
@@ -42,7 +43,7 @@ class LogEvents:
         logs_client: Any,
         log_group_name: str,
         start_ms: int,
-        known: Iterable[Event] = (),
+        known: Iterable[dict[str, Any]] = (),
         overlap_ms: int = OVERLAP_MS["aws"],
     ) -> None:
         self._logs, self._group, self._overlap_ms = logs_client, log_group_name, overlap_ms
@@ -52,7 +53,7 @@ class LogEvents:
         for event in known:
             self._is_new(event)
 
-    def fetch(self, since_ms: int | None = None) -> Iterator[list[Event]]:
+    def fetch(self, since_ms: int | None = None) -> Iterator[list[dict[str, Any]]]:
         """New events as {"timestamp", "message", "logStream"}, page by page; raises boto3's errors.
 
         `since_ms` fetches everything since then, however late it came; the default is what may have
@@ -62,35 +63,36 @@ class LogEvents:
         if since_ms is None:
             since_ms = max(self._start_ms, self._newest_ms - self._overlap_ms)
         for page in self._pages(max(0, since_ms)):
-            yield [event for event in page if self._is_new(event)]
+            lags_ms = (
+                event["ingestionTime"] - event["timestamp"]
+                for event in page
+                if "ingestionTime" in event
+            )
+            self.latest_ms = max(self.latest_ms, *lags_ms, -1)
+            yield [event for event in map(_event, page) if self._is_new(event)]
 
-    def _pages(self, begin_ms: int) -> Iterator[list[Event]]:
+    def _pages(self, begin_ms: int) -> Iterator[list[dict[str, Any]]]:
         """The pages of FilterLogEvents. MiniStack ends at 10,000 events without a token [tried], so
         a full last page is followed by a request from there on; on AWS, which gives a token, that
         is at most one more."""
-        repeats, token = 0, None
+        # AWS always sorts by time, moto and LocalStack only with `interleaved`.
+        request = {"logGroupName": self._group, "startTime": begin_ms, "interleaved": True}
+        repeats = 0
         while repeats < MOST_REPEATS:
-            more = {} if token is None else {"nextToken": token}
-            # AWS always sorts by time, moto and LocalStack only with `interleaved`.
-            answer = self._logs.filter_log_events(
-                logGroupName=self._group, startTime=begin_ms, interleaved=True, **more
-            )
-            events, previous, token = answer["events"], token, answer.get("nextToken")
-            repeats = repeats + 1 if token is not None and token == previous and not events else 0
-            lags_ms = [
-                event["ingestionTime"] - event["timestamp"]
-                for event in events
-                if "ingestionTime" in event
-            ]
-            self.latest_ms = max([self.latest_ms, *lags_ms])
-            yield [_event(raw) for raw in events]
-            if token is None:
-                newest_ms = max((event["timestamp"] for event in events), default=0)
-                if len(events) < MOST_EVENTS_IN_A_PAGE or newest_ms <= begin_ms:
-                    return
-                begin_ms = newest_ms
+            answer = self._logs.filter_log_events(**request)
+            events, token = answer["events"], answer.get("nextToken")
+            yield events
+            if token is not None:
+                is_repeated = token == request.get("nextToken") and not events
+                repeats = repeats + 1 if is_repeated else 0
+                request["nextToken"] = token
+            elif len(events) < MOST_EVENTS_IN_A_PAGE or events[-1]["timestamp"] <= begin_ms:
+                return
+            else:
+                begin_ms = request["startTime"] = events[-1]["timestamp"]
+                request.pop("nextToken", None)
 
-    def _is_new(self, event: Event) -> bool:
+    def _is_new(self, event: dict[str, Any]) -> bool:
         """Whether the event is new; remembers it."""
         self._newest_ms = max(self._newest_ms, event["timestamp"])
         count = len(self._known)
@@ -98,7 +100,7 @@ class LogEvents:
         return len(self._known) > count
 
 
-def _event(raw: dict[str, Any]) -> Event:
+def _event(raw: dict[str, Any]) -> dict[str, Any]:
     return {
         "timestamp": raw["timestamp"],
         "message": raw["message"].rstrip("\n"),

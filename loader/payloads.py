@@ -10,6 +10,7 @@ import contextlib
 import json
 import math
 import random
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,18 +95,18 @@ class Payloads:
         """Store them with the run."""
         folder.replace(FILE, self.text)
 
-    def draw(self, first: int, count: int) -> list[int]:
-        """The index of the body for each of `count` messages, beginning with the `first` of the
-        cell (from 0). The shares follow the weights as closely as whole numbers allow, over the
-        whole cell too; the order is shuffled, always in the same way."""
+    def draw(self, indices: range) -> list[int]:
+        """The number of the body for each of these messages of a cell (from 0). The shares follow
+        the weights as closely as whole numbers allow, over the whole cell too; the order is
+        shuffled, always in the same way."""
         total, drawn, numbers = sum(self.weights), [0] * len(self.weights), []
-        for place in range(1, first + count + 1):
+        for place in range(1, indices.stop + 1):
             owed = [weight / total * place for weight in self.weights]
             number = max(range(len(drawn)), key=lambda n: owed[n] - drawn[n])
             drawn[number] += 1
             numbers.append(number)
-        chosen = numbers[first:]
-        random.Random(first).shuffle(chosen)
+        chosen = numbers[indices.start :]
+        random.Random(indices.start).shuffle(chosen)
         return chosen
 
     def message_bytes(self) -> list[tuple[int, float]]:
@@ -120,8 +121,7 @@ class Payloads:
         """Raise UsageError if an event can't hold `batch_size` messages of the mean size."""
         # An event holds bodies as JSON texts, with quotes and line ends escaped.
         escaped = [len(json.dumps(body, ensure_ascii=False).encode()) for body in self.bodies]
-        weighted = zip(escaped, self.weights, strict=True)
-        mean_bytes = sum(size * weight for size, weight in weighted) / sum(self.weights)
+        mean_bytes = statistics.fmean(escaped, self.weights)
         most = MOST_EVENT_BYTES // (mean_bytes + USUAL_ATTRIBUTE_BYTES + EVENT_BYTES)
         if batch_size > most:
             raise UsageError(

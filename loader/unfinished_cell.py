@@ -9,17 +9,17 @@ out of the figures.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from loader.flood import SENT, first_seq
 from stampede.phrases import counted
 from stampede.progress import say
 from stampede.runs import stored_json
 from stampede.runs.folder import ABANDONED, FAILED_OBJECTS, UNANSWERED_FILE, RunFolder
 
 _FILES = (
-    "sent.jsonl",
+    SENT,
     "records.jsonl",
     FAILED_OBJECTS,
     "dead_letters.jsonl",
@@ -33,60 +33,61 @@ def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
     letter. `shares` has the number of messages that each cell sends in each round."""
     names = ("records.jsonl", "dead_letters.jsonl")
     ended = {(row["cell"], row["seq"]) for name in names for row in folder.rows(name)}
-    sent = (row for row in folder.rows("sent.jsonl") if (row["cell"], row["seq"]) in ended)
+    sent = (row for row in folder.rows(SENT) if (row["cell"], row["seq"]) in ended)
     done = Counter((row["cell"], row.get("round")) for row in sent)
     rounds = len(next(iter(shares.values())))
+    for number in range(1, rounds + 1):
+        if any(done[cell, number] < counts[number - 1] for cell, counts in shares.items()):
+            return number - 1
+    return rounds
 
-    def is_whole(number: int) -> bool:
-        return all(done[cell, number] >= counts[number - 1] for cell, counts in shares.items())
 
-    return sum(1 for _ in takewhile(is_whole, range(1, rounds + 1)))
-
-
-def set_aside(
-    folder: RunFolder, cell: str, whole: int = 0, *, may_have_sent: int | None = None
-) -> int:
+def set_aside(folder: RunFolder, cell: str, whole: int = 0, *, is_begun: bool = False) -> bool:
     """Remove the rows of `cell` from the run's files, except those of its first `whole` rounds;
-    returns how many messages were set aside. If the cell was begun, `may_have_sent` is the highest
-    number that its messages may have, confirmed or not.
+    returns whether any message may have been sent. Set aside are the numbers of its messages, and
+    those that a flood which `is_begun`, or has sent any, may have given to others without writing
+    them down.
 
     Each file is replaced atomically, sent.jsonl last: after a kill the next call finishes the work.
     """
-    own = [row for row in folder.rows("sent.jsonl") if row["cell"] == cell]
+    own = [row for row in folder.rows(SENT) if row["cell"] == cell]
     # A warm-up before an unfinished round belongs to the interrupted attempt.
     last_kept = max((row["seq"] for row in own if 0 < row.get("round", 0) <= whole), default=-1)
-    sent = [row for row in own if row["seq"] > last_kept]
-    if not sent and may_have_sent is None:
-        return 0
-    last = max([row["seq"] for row in sent] + ([] if may_have_sent is None else [may_have_sent]))
+    count = sum(row["seq"] > last_kept for row in own)
+    if not (count or is_begun):
+        return False
+    last = first_seq(folder, cell, knows_all_sent=False) - 1
     folder.append(ABANDONED, [{"cell": cell, "first": last_kept + 1, "seq": last}])
+    is_aside = abandoned(folder)
     for name in reversed(_FILES):
-        if (folder.path / name).exists():
-            folder.rewrite(
-                name, (row for row in folder.rows(name) if not _is_of(row, cell, last_kept))
-            )
-    if sent:
+        folder.rewrite(name, (row for row in folder.rows(name) if not is_aside(row)))
+    if count:
         again = f"resuming with round {whole + 1}" if whole else "running the cell again"
-        say(f"{cell}: set aside {counted(len(sent), 'message')} of an interrupted attempt; {again}")
-    return len(sent)
+        say(f"{cell}: set aside {counted(count, 'message')} of an interrupted attempt; {again}")
+    return True
 
 
-def abandoned(folder: RunFolder) -> dict[str, list[range]]:
-    """By cell, the message numbers of the attempts that were set aside."""
+def abandoned(folder: RunFolder) -> Callable[[Mapping[str, Any]], bool]:
+    """A function that tells whether a row or log event comes late from an attempt that was set
+    aside."""
     numbers: dict[str, list[range]] = {}
     for row in folder.rows(ABANDONED):
-        numbers.setdefault(row["cell"], []).append(
-            range(row.get("first", row["seq"]), row["seq"] + 1)
-        )
-    return numbers
+        first = row.get("first", row["seq"])
+        numbers.setdefault(row["cell"], []).append(range(first, row["seq"] + 1))
+
+    def is_abandoned(row: Mapping[str, Any]) -> bool:
+        order = _order_of(row) if numbers else {}
+        return any(order.get("seq") in some for some in numbers.get(str(order.get("cell")), ()))
+
+    return is_abandoned
 
 
-def _is_of(row: dict[str, Any], cell: str, last_kept: int) -> bool:
-    """Whether a row (a log event by the record in it) belongs to a message of the cell after
-    `last_kept`."""
-    if "message" in row and "timestamp" in row:
-        try:
-            row = stored_json.decoded(row["message"])
-        except ValueError:
-            return False
-    return isinstance(row, dict) and row.get("cell") == cell and (row.get("seq") or 0) > last_kept
+def _order_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row itself; of a log event the record in it, if any."""
+    if "message" not in row or "timestamp" not in row:
+        return row
+    try:
+        record = stored_json.decoded(row["message"])
+    except ValueError:
+        return {}
+    return record if isinstance(record, dict) else {}

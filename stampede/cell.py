@@ -380,43 +380,56 @@ def cells_of(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, C
     return cells
 
 
+class _FirstPlan(msgspec.Struct):
+    """The plan in a run.json of the first edition."""
+
+    fixed: dict[str, Any] = {}
+    swept: dict[str, list[Any]] = {}
+    order: list[str] = []
+    cells: list[dict[str, Any]] = []
+    repeats: int = 1
+
+
+class _FirstRun(msgspec.Struct):
+    """What a run.json of the first edition says of its cells: the plan, the cells that were run,
+    and what else their stacks were set to."""
+
+    plan: _FirstPlan = msgspec.field(default_factory=_FirstPlan)
+    cells: list[dict[str, Any]] = []
+    settings: dict[str, dict[str, Any]] = {}
+
+
 def _first_edition(manifest: Mapping[str, Any], experiment: Experiment) -> dict[str, Cell]:
-    """The cells of a run.json of the first edition: its plan, its finished cells and its settings
-    each have a part."""
-    plan = _mapping(manifest.get("plan"))
-    fixed, swept = _mapping(plan.get("fixed")), _mapping(plan.get("swept"))
-    variables = {*experiment.record_fields, *swept, *fixed}
-    order = [name for name in _listed(plan.get("order")) if isinstance(name, str)]
-    values: dict[str, dict[str, Any]] = {name: {} for name in order}
-    has_repeats = type(plan.get("repeats")) is int and plan["repeats"] > 1
-    repeats: dict[str, int] = {}
-    blocks: dict[str, str] = {}
-    for is_planned, rows in ((True, plan.get("cells")), (False, manifest.get("cells"))):
-        for row in map(_mapping, _listed(rows)):
-            name = row.get("cell")
-            if not isinstance(name, str):
-                continue
-            own = {key: value for key, value in row.items() if key in variables}
-            values.setdefault(name, {}).update(own)
-            if has_repeats and type(row.get("repeat")) is int:
-                repeats[name] = row["repeat"]
-            if is_planned:
-                shared = row.keys() - {"cell", *experiment.order_axes}
-                blocks[name] = json.dumps({key: row[key] for key in shared}, sort_keys=True)
-    for name, settings in _mapping(manifest.get("settings")).items():
-        values.setdefault(name, {}).update(_mapping(settings))
-    several = [name for name, listed in swept.items() if len(_listed(listed)) > 1]
-    return {
-        name: Cell(
+    """The cells of a run.json of the first edition; none of an invalid one."""
+    try:
+        run = msgspec.convert(manifest, _FirstRun)
+    except msgspec.ValidationError:
+        return {}
+    plan, cells = run.plan, {}
+    variables = {*experiment.record_fields, *plan.swept, *plan.fixed}
+    several = [name for name, listed in plan.swept.items() if len(listed) > 1]
+    planned, flooded = (
+        {row["cell"]: row for row in rows if isinstance(row.get("cell"), str)}
+        for rows in (plan.cells, run.cells)
+    )
+    names = dict.fromkeys([*plan.order, *planned, *flooded, *run.settings])
+    for name in list(names)[:MOST_CELLS]:
+        row = planned.get(name, {}) | flooded.get(name, {})
+        own = {key: value for key, value in row.items() if key in variables}
+        values = plan.fixed | own | run.settings.get(name, {})
+        repeat, block = row.get("repeat"), name
+        if name in planned:
+            shared = planned[name].keys() - {"cell", *experiment.order_axes}
+            block = json.dumps({key: row[key] for key in shared}, sort_keys=True)
+        cells[name] = Cell(
             name=name,
-            values=fixed | own,
+            values=values,
             axes=tuple(experiment.axes),
-            settings=settings_text(fixed | own, several, experiment),
-            repeat=repeats.get(name),
-            block=blocks.get(name, name),
+            settings=settings_text(values, several, experiment),
+            repeat=repeat if plan.repeats > 1 and type(repeat) is int else None,
+            block=block,
         )
-        for name, own in list(values.items())[:MOST_CELLS]
-    }
+    return cells
 
 
 def common_axes(cells: Iterable[Cell]) -> list[str]:
@@ -467,7 +480,3 @@ def _shown(text: Any) -> Any:
 
 def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from stampede.finding import PROBLEM, Finding
 
@@ -37,13 +36,6 @@ def refuse_problems(findings: Iterable[Finding], see: str = "") -> None:
     if problems:
         more = f" ({len(problems) - 1} more: {see})" if see and len(problems) > 1 else ""
         raise UsageError(f"{problems[0].check}: {problems[0].sentence}{more}")
-
-
-def no_file(path: Path) -> str:
-    """Why `path` isn't a file that can be read twice, in words."""
-    if path.is_dir():
-        return f"{path} is a folder"
-    return f"{path} is a pipe or a device" if path.exists() else f"there is no file {path}"
 
 
 def one_line(error: BaseException) -> str:

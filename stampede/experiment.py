@@ -552,9 +552,7 @@ class Experiment:
 
     def with_(self, **changes: Any) -> Self:
         """A copy with other attributes; a function in the place of a method is called without
-        `self`. Raises TypeError for an unknown attribute."""
-        if unknown := [name for name in changes if not hasattr(self, name)]:
-            raise TypeError(f"an experiment has no {', '.join(unknown)}")
+        `self`."""
         changed = copy.copy(self)
         vars(changed).update(changes)
         return changed

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import FrameType
 
 # timeout(1) sends its signal to the process, and then to the whole group.
@@ -25,8 +25,7 @@ AGAIN_AFTER_S = 0.05
 class Signals:
     """Turns SIGTERM and SIGHUP into Ctrl-C, and remembers the first of them."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self.first: signal.Signals | None = None
         self._last_s = -math.inf
         self._takes_hangup = True
@@ -44,7 +43,7 @@ class Signals:
         self._takes_hangup = False
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        now_s = self._clock()
+        now_s = time.monotonic()
         if now_s - self._last_s < SAME_WITHIN_S or (
             number == signal.SIGHUP and not self._takes_hangup
         ):
@@ -85,11 +84,12 @@ def held_back() -> Iterator[None]:
     """Delay interruptions until the block ends: a process has been started but isn't noted yet, or
     one is being stopped. Has no effect outside the main thread, where none arrives."""
     came: list[int] = []
-    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if callable(handler := signal.getsignal(number)):
-                handlers[number] = handler
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if is_main and callable(handler := signal.getsignal(number))
+    }
     for number in handlers:
         signal.signal(number, lambda number, _: came.append(number))
     try:

@@ -84,19 +84,20 @@ def quantity(value: float) -> str:
 
 def size_words(size_bytes: int) -> str:
     """A size in binary units, with at most four digits: `64 MiB`, `1 GiB`."""
-    for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
-        if size_bytes >= factor:
-            return f"{float(f'{size_bytes / factor:.4g}'):g} {unit}"
-    return f"{size_bytes} bytes"
+    return _in_units(size_bytes, {"GiB": 1024**3, "MiB": 1024**2, "KiB": 1024}, 4)
 
 
 def decimal_size(size_bytes: float, digits: int = 3) -> str:
     """A size in decimal units, with at most so many digits: `45.3 KB`, `100 MB`."""
     rounded = float(f"{size_bytes:.{digits}g}")
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
-        if rounded >= factor:
-            return f"{rounded / factor:g} {unit}"
-    return f"{rounded:g} bytes"
+    return _in_units(rounded, {"GB": 1e9, "MB": 1e6, "KB": 1e3}, digits)
+
+
+def _in_units(size_bytes: float, units: Mapping[str, float], digits: int) -> str:
+    for unit, factor in units.items():
+        if size_bytes >= factor:
+            return f"{float(f'{size_bytes / factor:.{digits}g}'):g} {unit}"
+    return f"{size_bytes:g} bytes"
 
 
 def duration(value_s: float) -> str:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 
 def looks(
     pauses_s: Iterable[float],
-    until_s: float = math.inf,
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
+    within_s: float = math.inf,
 ) -> Iterator[int]:
     """Number the attempts, from 0 on: one at once, and one after each pause.
 
-    The last attempt is at `until_s` on the clock, or after the last pause. Break out of the loop
-    when the wait is over; its `else` branch handles the timeout.
+    The last attempt is after `within_s`, or after the last pause. Break out of the loop when the
+    wait is over; its `else` branch handles the timeout.
     """
+    until_s = time.monotonic() + within_s
     yield 0
     for number, pause_s in enumerate(pauses_s, start=1):
-        left_s = until_s - clock()
+        left_s = until_s - time.monotonic()
         if left_s <= 0:
             return
-        sleep(min(pause_s, left_s))
+        time.sleep(min(pause_s, left_s))
         yield number
 
 

@@ -15,8 +15,6 @@ from stampede.stacks.sqs_limits import MAX_ENTRIES
 HIDE_S = 600
 _FAULT = stored_json.fault_of("dead_letters.jsonl")
 
-Letter = dict[str, Any]
-
 
 class DeadLetters:
     """The letters of one queue, each read once: SQS counts every receive, and a long queue takes
@@ -27,7 +25,7 @@ class DeadLetters:
         self._known = set(known)
         self._handles: dict[str, str] = {}
 
-    def look(self, count: int) -> Iterator[list[Letter]]:
+    def look(self, count: int) -> Iterator[list[dict[str, Any]]]:
         """The work orders among the new letters of a queue of `count`, with `message_id` and
         `body`.
 
@@ -43,30 +41,27 @@ class DeadLetters:
                 # Long polling asks every server of the queue, so empty means empty.
                 WaitTimeSeconds=1,
             )
-            messages = answer.get("Messages", [])
+            # By id: SQS may return a letter twice.
+            messages = {message["MessageId"]: message for message in answer.get("Messages", [])}
             if not messages:
                 return
-            self._handles |= {
-                message["MessageId"]: message["ReceiptHandle"] for message in messages
-            }
-            # By id: SQS may return a letter twice.
-            by_id = {message["MessageId"]: message for message in messages}
-            new = [message for name, message in by_id.items() if name not in self._known]
-            self._known |= by_id.keys()
+            self._handles |= {name: letter["ReceiptHandle"] for name, letter in messages.items()}
+            new = [letter for name, letter in messages.items() if name not in self._known]
+            self._known |= messages.keys()
             yield list(filter(None, map(_letter, new)))
 
     def show_again(self) -> None:
         """Make the letters read here visible to other readers. Raises boto3's errors."""
-        handles, self._handles = iter(self._handles.values()), {}
+        handles, self._handles = iter(self._handles.items()), {}
         while batch := list(itertools.islice(handles, MAX_ENTRIES)):
             entries = [
-                {"Id": str(index), "ReceiptHandle": handle, "VisibilityTimeout": 0}
-                for index, handle in enumerate(batch)
+                {"Id": name, "ReceiptHandle": handle, "VisibilityTimeout": 0}
+                for name, handle in batch
             ]
             self._sqs.change_message_visibility_batch(QueueUrl=self._url, Entries=entries)
 
 
-def _letter(message: dict[str, Any]) -> Letter | None:
+def _letter(message: dict[str, Any]) -> dict[str, Any] | None:
     """The work order in a message's attribute, or else in its body; None without one."""
     attribute = message.get("MessageAttributes", {}).get(ATTRIBUTE, {})
     try:

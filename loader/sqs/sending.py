@@ -16,33 +16,35 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from loader.sqs.message import Order, batches, request_body
-from loader.sqs.outcome import IN_FLIGHT, Accepted, Outcome
+from loader.sqs.message import IN_FLIGHT, Accepted, Order, Outcome, batches, request_body
 from loader.sqs.service import Endpoint, Failure, opened, send_message_batch
+from stampede.stacks.target import Target
 
 MAX_ATTEMPTS = 8
 BACKOFF_BASE_S, BACKOFF_CAP_S = 0.05, 5.0
 # How long Ctrl-C waits for the confirmation of the requests in flight.
 LEAVE_S = 2.0
 
-Post = Callable[[bytes], Awaitable[dict[str, Any]]]
 
-
-def endpoint_of(target: Any) -> Endpoint:
-    """The SQS endpoint and credentials of a `Target`, resolved by botocore. Raises RunError without
-    credentials."""
+def send(
+    target: Target,
+    orders: Iterable[Order],
+    on_accepted: Callable[[list[Accepted]], None],
+) -> Outcome:
+    """`send_to` the queue of a target, with the credentials and settings that botocore resolves.
+    Raises RunError without credentials."""
     session = target.session
-    return Endpoint(
+    endpoint = Endpoint(
         target.client("sqs").meta.endpoint_url,
         target.region,
         session.get_credentials().get_frozen_credentials,
         # AWS_CA_BUNDLE or the profile's
         ca_bundle=session._session.get_config_variable("ca_bundle"),
     )
+    return send_to(endpoint, target["queue_url"], orders, on_accepted)
 
 
 def send_to(
@@ -75,7 +77,7 @@ class _Flood:
     def __init__(self, queue_url: str, orders: Iterable[Order], on_accepted: Callable) -> None:
         self._queue_url, self._source, self._on_accepted = queue_url, batches(orders), on_accepted
         self._unknown: set[int] = set()
-        self._stop = asyncio.Event()
+        self._is_stopped = False
         self.outcome = Outcome()
 
     async def run(self, endpoint: Endpoint, in_flight: int) -> None:
@@ -85,46 +87,38 @@ class _Flood:
         try:
             await asyncio.shield(sending)
         except asyncio.CancelledError:  # asyncio's answer to the first Ctrl-C
-            self._stop.set()
+            self._is_stopped = True
             await asyncio.wait([sending], timeout=LEAVE_S)
             raise
         self.outcome.failed += sum(map(len, self._source))
 
     async def _send(self, endpoint: Endpoint, in_flight: int) -> None:
-        try:
-            async with opened(endpoint, in_flight) as session, asyncio.TaskGroup() as senders:
-                for _ in range(in_flight):
-                    senders.create_task(self._work(partial(send_message_batch, session, endpoint)))
-        except BaseExceptionGroup as failures:
-            raise failures.exceptions[0] from None
+        async with opened(endpoint, in_flight) as session:
+            post = partial(send_message_batch, session, endpoint)
+            await asyncio.gather(*(self._work(post) for _ in range(in_flight)))
 
-    async def _work(self, post: Post) -> None:
-        while not self._stop.is_set() and (batch := next(self._source, None)) is not None:
+    async def _work(self, post: Callable[[bytes], Awaitable[dict[str, Any]]]) -> None:
+        while not self._is_stopped and (batch := next(self._source, None)) is not None:
             await self._deliver(post, batch)
 
-    async def _deliver(self, post: Post, batch: list[Order]) -> None:
-        """Send one batch until every order is accepted or given up."""
+    async def _deliver(self, post: Callable, batch: list[Order]) -> None:
+        """Send one batch until every order is accepted or given up, which stops the flood."""
         for attempt in range(1, MAX_ATTEMPTS + 1):
             batch, failure = await self._try(post, batch)
             if not batch:
                 return
-            is_last = attempt == MAX_ATTEMPTS or not failure.passes
-            if is_last or await self._is_stopped_after(attempt):
+            if attempt == MAX_ATTEMPTS or not failure.passes:
+                break
+            await asyncio.sleep(random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt)))
+            if self._is_stopped:
                 break
             self.outcome.retries += 1
-        self._stop.set()
+        self._is_stopped = True
         self.outcome.failed += len(batch)
         self.outcome.maybe_sent += sum(order.seq in self._unknown for order in batch)
         self.outcome.reason = self.outcome.reason or f"{failure} (attempt {attempt})"
 
-    async def _is_stopped_after(self, attempt: int) -> bool:
-        """Pause before the next attempt, unless another sender stops the flood."""
-        with suppress(TimeoutError):
-            pause_s = random.uniform(0, min(BACKOFF_CAP_S, BACKOFF_BASE_S * 2**attempt))
-            await asyncio.wait_for(self._stop.wait(), pause_s)
-        return self._stop.is_set()
-
-    async def _try(self, post: Post, batch: list[Order]) -> tuple[list[Order], Failure]:
+    async def _try(self, post: Callable, batch: list[Order]) -> tuple[list[Order], Failure]:
         """Send one request; returns the orders that remain, and why. Entry ids are never reused, so
         a late or repeated answer to another request confirms nothing here."""
         self.outcome.requests += 1
@@ -136,24 +130,26 @@ class _Flood:
                 self._unknown.update(order.seq for order in batch)
             return batch, failure
         accepted, failed = _rows(answer, "Successful"), _rows(answer, "Failed")
-        rows = {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
-        if rows:
-            self._accept(rows)
+        self._accept(
+            {order.seq: accepted[name] for name, order in entries.items() if name in accepted}
+        )
         remaining = {name: order for name, order in entries.items() if name not in accepted}
         self._unknown.update(order.seq for name, order in remaining.items() if name not in failed)
         refused = [failed[name] for name in remaining if name in failed]
         return list(remaining.values()), _why(refused)
 
     def _accept(self, rows: Mapping[int, Mapping[str, Any]]) -> None:
+        """Hand over messages that SQS has confirmed, by their numbers."""
         now_ms, unknown = int(time.time() * 1000), self._unknown & rows.keys()
         self._unknown -= unknown
         self.outcome.sent += len(rows)
         self.outcome.possible_duplicates += len(unknown)
-        accepted = [
-            Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown))
-            for seq, row in rows.items()
-        ]
-        self._on_accepted(accepted)
+        self._on_accepted(
+            [
+                Accepted(seq, str(row.get("MessageId")), now_ms, int(seq in unknown))
+                for seq, row in rows.items()
+            ]
+        )
 
 
 def _rows(answer: Mapping[str, Any], name: str) -> dict[str, dict[str, Any]]:

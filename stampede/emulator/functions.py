@@ -24,6 +24,7 @@ from ministack.core.lambda_runtime import ProvidedInitTimeout, ProvidedWorker
 from ministack.core.responses import get_region
 from ministack.services import lambda_svc
 
+from stampede import user_json
 from stampede.emulator import python_runtime, runtime_api
 from stampede.emulator.process import inherited
 
@@ -212,12 +213,10 @@ class Environment(ProvidedWorker):
             may_print = self._stderr_thread.is_alive()
             more = super()._drain_stderr_bounded(first_line_wait=LOOK_S, hard_cap=LOG_LINE_WAIT_S)
             log = "\n".join(filter(None, [log, more]))
-            if self._has_record(log) or not may_print:
+            lines = (line for line in log.split("\n") if line.startswith(RECORD))
+            if not may_print or any(self._request_id in line for line in lines):
                 break
         return log
-
-    def _has_record(self, log: str) -> bool:
-        return any(line.startswith(RECORD) and self._request_id in line for line in log.split("\n"))
 
     def _build_handler_class(self, generation: int, pending: queue.Queue) -> type:
         class JudgingReplies(
@@ -253,15 +252,11 @@ def refusal_of(reply: bytes) -> dict[str, str] | None:
         text = f"Response payload size exceeded {limit}."
         return {"errorType": "Function.ResponseSizeTooLarge", "errorMessage": text}
     try:
-        json.loads(reply or b"null", parse_constant=_refuse)
+        user_json.value_of((reply or b"null").decode())
     except ValueError as error:
         text = f"the reply isn't JSON: {error}"
         return {"errorType": "Runtime.InvalidResponse", "errorMessage": text}
     return None
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} isn't JSON")
 
 
 class _Lines(str):

@@ -12,10 +12,10 @@ import itertools
 import json
 import os
 import platform
+import signal
 import subprocess
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from stampede.emulator import stack
 from stampede.emulator.ministack import Access, EmulatorError
-from stampede.emulator.process import Process, end_with_parent, inherited, start_ticks
+from stampede.emulator.process import Process, end_with_parent, inherited
 from stampede.interruption import held_back
 from stampede.polling import looks
 
@@ -39,16 +39,9 @@ STOP_TIMEOUT_S = 10
 SESSION_S = 30 * 24 * 3600
 
 
-@dataclass(frozen=True)
-class Host(Process):
-    """A running host: its process and its log."""
-
-    log_file: str
-
-
 def ensure(
     state_dir: Path, outputs: Mapping[str, Any], access: Access, *, follow_parent: bool = False
-) -> list[Host]:
+) -> list[Process]:
     """Run exactly the hosts of the applied stack, and return them; none if its outputs have none.
 
     Running hosts stay unless their number, their environment or the instances, and with them the
@@ -80,15 +73,14 @@ def ensure(
     return hosts
 
 
-def stop(state_dir: Path) -> int:
-    """End the hosts that `ensure` started, which return their messages; return how many ran."""
+def stop(state_dir: Path) -> None:
+    """End the hosts that `ensure` started, which return their messages."""
     hosts = [host for host in _read(state_dir)[1] if host.is_alive()]
     for host in hosts:
-        host.ask_to_end()
+        host.send_signal(signal.SIGTERM)
     for host in hosts:
         host.end(STOP_TIMEOUT_S)
     (state_dir / STATE_FILE).unlink(missing_ok=True)
-    return len(hosts)
 
 
 def _program() -> Path:
@@ -139,7 +131,7 @@ def _role_of_the_instances(outputs: Mapping[str, Any], access: Access) -> dict[s
 
 def _start(
     program: Path, environment: Mapping[str, str], log_path: Path, follow_parent: bool
-) -> Host:
+) -> Process:
     with log_path.open("wb") as log:
         process = subprocess.Popen(
             [program, "work"],
@@ -150,11 +142,11 @@ def _start(
             start_new_session=True,  # Ctrl-C reaches only this process, which stops the hosts
             preexec_fn=end_with_parent() if follow_parent else None,
         )
-    return Host(process.pid, start_ticks(process.pid), str(log_path))
+    return Process.of(process, log_path)
 
 
-def _wait_until_ready(host: Host) -> None:
-    for _ in looks(itertools.repeat(0.02), time.monotonic() + START_TIMEOUT_S):
+def _wait_until_ready(host: Process) -> None:
+    for _ in looks(itertools.repeat(0.02), START_TIMEOUT_S):
         is_alive = host.is_alive()  # before its last output is read
         output = Path(host.log_file).read_text(errors="replace")
         if READY in output:
@@ -165,10 +157,10 @@ def _wait_until_ready(host: Host) -> None:
     raise EmulatorError(f"a host wasn't ready within {START_TIMEOUT_S} s; its log: {host.log_file}")
 
 
-def _read(state_dir: Path) -> tuple[list[Any], list[Host]]:
+def _read(state_dir: Path) -> tuple[list[Any], list[Process]]:
     """The stored state of the hosts: what they were started with, and their processes."""
     try:
         state = json.loads((state_dir / STATE_FILE).read_text())
-        return state["begun_with"], [Host(**host) for host in state["hosts"]]
+        return state["begun_with"], [Process(**host) for host in state["hosts"]]
     except (OSError, ValueError, TypeError, KeyError):
         return [], []

@@ -15,7 +15,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from http import HTTPStatus
@@ -23,7 +22,7 @@ from pathlib import Path
 
 from stampede import own_folder
 from stampede.emulator import python_runtime
-from stampede.emulator.process import Process, start_ticks
+from stampede.emulator.process import Process, without_aws
 from stampede.errors import FixableError, UsageError
 from stampede.interruption import held_back
 from stampede.polling import looks
@@ -39,8 +38,8 @@ KEEPER = "stampede.emulator.keeper"
 # back only after its visibility timeout.
 CONCURRENCY = 1000
 
-# Standard inputs of emulators that follow this process; they stay open until it ends.
-_lifelines: list = []
+# The standard inputs of those that follow this process stay open until it ends.
+_started: list[subprocess.Popen] = []
 
 
 class EmulatorError(FixableError):
@@ -73,9 +72,8 @@ class Access:
 
 @dataclass(frozen=True)
 class Emulator(Process):
-    """A running emulator: its process, its log, and its access."""
+    """A running emulator: its process, and its access."""
 
-    log_file: str
     access: Access
 
     @property
@@ -116,13 +114,11 @@ def running(state_dir: Path) -> Emulator | None:
 
 
 def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
-    """Return the running MiniStack, or start it on a free loopback port and wait until it answers.
+    """Start MiniStack on a free loopback port, where none is `running`, and wait until it answers.
 
     With `follow_parent` it ends with this process, even when that is killed with -9. Raises
     EmulatorError when it doesn't answer within START_TIMEOUT_S seconds.
     """
-    if (emulator := running(state_dir)) is not None:
-        return emulator
     python_runtime.make_once()
     own_folder.make(state_dir)
     # for files of MiniStack and the functions, until `stop`
@@ -138,7 +134,7 @@ def start(state_dir: Path, *, follow_parent: bool = False) -> Emulator:
     try:
         with held_back(), bound:
             process = _launch(bound, _environment(access, temporary), log, follow_parent)
-            emulator = Emulator(process.pid, start_ticks(process.pid), str(log), access)
+            emulator = Emulator.of(process, log, access)
             _write_for_this_user(state_dir / "emulator.json", json.dumps(asdict(emulator)))
             # Killed, the emulator leaves this file, and another program may get its port.
             exports = " ".join(f"{name}={value}" for name, value in access.environment.items())
@@ -169,8 +165,7 @@ def _launch(
             env=environment,
             start_new_session=True,
         )
-    if process.stdin is not None:
-        _lifelines.append(process.stdin)
+    _started.append(process)
     return process
 
 
@@ -210,9 +205,8 @@ def _end(emulator: Emulator, state_dir: Path) -> None:
 def _environment(access: Access, temporary: Path) -> dict[str, str]:
     """The emulator's environment: this process's, without any real AWS account. Functions get few
     of its variables (`process.inherited`)."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return {
-        **kept,
+        **without_aws(os.environ),
         **access.environment,
         "GATEWAY_PORT": access.endpoint_url.rpartition(":")[2],
         "BIND_HOST": HOST,  # its default is every interface
@@ -229,7 +223,7 @@ def _environment(access: Access, temporary: Path) -> dict[str, str]:
 
 def _wait_until_it_answers(emulator: Emulator, process: subprocess.Popen) -> None:
     reason = f"didn't answer at {emulator.endpoint_url} within {START_TIMEOUT_S} s"
-    for _ in looks(itertools.repeat(0.1), time.monotonic() + START_TIMEOUT_S):
+    for _ in looks(itertools.repeat(0.1), START_TIMEOUT_S):
         if process.poll() is not None:
             reason = f"exited immediately with status {process.returncode}"
             break

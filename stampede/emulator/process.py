@@ -3,15 +3,17 @@ process that got a recycled id is never killed."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import os
 import signal
+import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 from stampede.polling import looks
 
@@ -35,12 +37,24 @@ def inherited(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in INHERITED if name in environ}
 
 
+def without_aws(environ: Mapping[str, str]) -> dict[str, str]:
+    """The variables of `environ` without the settings of a real account."""
+    return {name: value for name, value in environ.items() if not name.startswith("AWS_")}
+
+
 @dataclass(frozen=True)
 class Process:
-    """The leader of a process group: its id and its start time in clock ticks (None if unknown)."""
+    """The leader of a process group: its id, its start time in clock ticks (None if unknown), and
+    its log."""
 
     pid: int
     start_ticks: int | None
+    log_file: str
+
+    @classmethod
+    def of(cls, started: subprocess.Popen, log: Path, *more: Any) -> Self:
+        """The process that has just been started."""
+        return cls(started.pid, start_ticks(started.pid), str(log), *more)
 
     def is_alive(self) -> bool:
         """True while the process runs; a zombie doesn't."""
@@ -48,34 +62,28 @@ class Process:
             os.kill(self.pid, 0)
         except (ProcessLookupError, PermissionError):
             return False
-        return start_ticks(self.pid) == self.start_ticks and not _is_zombie(self.pid)
+        is_zombie = (_stat_fields(self.pid) or [""])[0] == "Z"
+        return start_ticks(self.pid) == self.start_ticks and not is_zombie
 
-    def ask_to_end(self) -> None:
-        """Ask the group to end (SIGTERM)."""
-        self._signal_group(signal.SIGTERM)
+    def send_signal(self, number: int) -> None:
+        """Send a signal to the group, if it is still there."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, number)
 
     def end(self, timeout_s: float) -> None:
         """End the group of a live process: ask first, and kill it after `timeout_s`."""
         for signal_number in (signal.SIGTERM, signal.SIGKILL):
-            self._signal_group(signal_number)
-            for _ in looks(itertools.repeat(0.05), time.monotonic() + timeout_s):
+            self.send_signal(signal_number)
+            for _ in looks(itertools.repeat(0.05), timeout_s):
                 self._reap()
                 if not self.is_alive():
-                    self._signal_group(signal.SIGKILL)  # its children that remain
+                    self.send_signal(signal.SIGKILL)  # its children that remain
                     return
-
-    def _signal_group(self, signal_number: int) -> None:
-        try:
-            os.killpg(self.pid, signal_number)
-        except (ProcessLookupError, PermissionError):
-            return
 
     def _reap(self) -> None:
         """Collect the exit status if it is a child of this process."""
-        try:
+        with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:
-            return
 
 
 def start_ticks(pid: int) -> int | None:
@@ -105,8 +113,3 @@ def _stat_fields(pid: int) -> list[str] | None:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return None
-
-
-def _is_zombie(pid: int) -> bool:
-    fields = _stat_fields(pid)
-    return bool(fields) and fields[0] == "Z"

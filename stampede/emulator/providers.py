@@ -119,13 +119,11 @@ def _come_from_elsewhere(host: str) -> bool:
 
 
 def _build_once(host: str, platform: str) -> None:
-    finished = finished_folder(platform)
-    source = "the AWS provider from the Go module proxy"
-    why = f"{host} doesn't answer; building {source}, {BUILD_TAKES}, once"
     build_cache.build_once(
-        finished,
+        finished_folder(platform),
         "the providers",
-        why,
+        f"{host} doesn't answer; building the AWS provider from the Go module proxy, "
+        f"{BUILD_TAKES}, once",
         lambda draft: provider_build.build(draft, platform, REGISTRIES.values()),
     )
 

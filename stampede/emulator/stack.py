@@ -15,6 +15,7 @@ from typing import Any
 
 from stampede.checkout import ROOT
 from stampede.emulator.ministack import Access
+from stampede.emulator.process import without_aws
 from stampede.emulator.providers import prepare, terraform_environment
 
 STATE_DIR = Path(os.environ.get("STAMPEDE_STATE_DIR", ROOT / ".stampede"))
@@ -55,9 +56,8 @@ def _clear(folder: Path) -> None:
 def environment(access: Access) -> dict[str, str]:
     """Terraform's environment for the copy: the emulator's endpoint and key, and no setting of a
     real account."""
-    base = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     return {
-        **terraform_environment(prepare(), base),
+        **terraform_environment(prepare(), without_aws(os.environ)),
         **access.environment,
         # For S3 Control at <account>.<endpoint>, which doesn't resolve; 127.0.0.1 needs no proxy.
         "HTTP_PROXY": access.endpoint_url,
@@ -73,11 +73,11 @@ def applied_resources() -> int:
 def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
     """The attributes of the queues in the local state, even after an interrupted apply, whose
     outputs may lack them. With `half_made` only tainted queues, which the next apply replaces."""
-    queues = [resource for resource in _resources() if resource["type"] == "aws_sqs_queue"]
-    instances = [instance for queue in queues for instance in queue["instances"]]
     return [
         instance["attributes"]
-        for instance in instances
+        for resource in _resources()
+        if resource["type"] == "aws_sqs_queue"
+        for instance in resource["instances"]
         if not half_made or instance.get("status") == "tainted"
     ]
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import re
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +46,6 @@ def run_on_service(
     text: str,
     start_ms: int,
     end_ms: int,
-    sleep: Callable[[float], None] = time.sleep,
     row_limit: int | None = None,
 ) -> ServiceResult:
     """Runs `text` on the log group between two epoch milliseconds (rounded outwards to seconds).
@@ -65,7 +62,7 @@ def run_on_service(
         limit=row_limit or RESULT_LIMIT,
     )["queryId"]
     try:
-        answer = _completed(logs_client, query_id, sleep)
+        answer = _completed(logs_client, query_id)
     except BaseException as error:
         if not isinstance(error, RunError):
             with contextlib.suppress(ClientError, BotoCoreError):
@@ -94,8 +91,8 @@ def typed(value: str) -> Any:
     return int(value) if value.lstrip("-").isdigit() else float(value)
 
 
-def _completed(logs_client: Any, query_id: str, sleep: Callable[[float], None]) -> dict[str, Any]:
-    for _ in looks(itertools.repeat(POLL_S), time.monotonic() + PATIENCE_S, sleep=sleep):
+def _completed(logs_client: Any, query_id: str) -> dict[str, Any]:
+    for _ in looks(itertools.repeat(POLL_S), PATIENCE_S):
         answer = logs_client.get_query_results(queryId=query_id)
         status = answer["status"]
         if status == "Complete":

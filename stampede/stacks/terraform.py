@@ -27,7 +27,7 @@ from stampede.progress import detail, say
 from stampede.stacks import hcl
 
 # Long enough for subnets that wait for Lambda's network interfaces, short enough to notice a hung
-# provider. Buckets of many objects are emptied before, without a limit (loader/emptying.py).
+# provider. Buckets of many objects are emptied before, without a limit (loader/dataset.py).
 COMMAND_TIMEOUT_S = 3600
 INTERRUPT_PATIENCE_S = 120
 # A killed sweep's Terraform works on, and releases the state's lock at its end: an apply takes a

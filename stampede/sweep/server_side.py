@@ -8,8 +8,7 @@ replaced only by one with at least as many requests.
 from __future__ import annotations
 
 import itertools
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
@@ -89,8 +88,6 @@ def collect(
     folder: RunFolder,
     *,
     kept: bool,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Query the logs at the end of a sweep, and store the answer; reports expected errors.
 
@@ -111,7 +108,7 @@ def collect(
         )
     text = (SAVED / "server_side.cwli").read_text()
     try:
-        for _ in looks(itertools.repeat(POLL_S), clock() + wait_s, clock=clock, sleep=sleep):
+        for _ in looks(itertools.repeat(POLL_S), wait_s):
             answer = ask(target, folder, text)
             store(target, folder, answer)
             if requests(answer.rows, target["worker_role_name"]) >= expected:

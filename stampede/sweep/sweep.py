@@ -15,16 +15,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from loader import evidence
 from loader.cell_load import CellLoad, prepare
 from loader.collecting import Collecting, message_counts
-from loader.dataset import put_objects
+from loader.dataset import put_manifest, put_objects
 from loader.drain import Drained, drain, wait_for_round
-from loader.executions import carry_out, stop_left_running
-from loader.flood import MOST_UNRECORDED, first_seq, flood
-from loader.flood import check as check_flood
-from loader.manifest import put_manifest
+from loader.executions import stop_left_running
+from loader.invocations import seed, wait_for_permission
 from loader.payloads import Payloads
-from loader.permission import wait_for_permission
-from loader.seeding import seed
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from loader.unfinished_cell import set_aside, whole_rounds
 from stampede.cell import Cell
 from stampede.errors import RunError, one_line
@@ -235,7 +231,7 @@ class SweepRun:
             outcomes += self._run_round(target, loads, number)
         self._drain(target, block)
         for outcome in outcomes:
-            check_flood(outcome)
+            outcome.check()
         self._description.finish_cells(block, started_at)
 
     def _run_round(
@@ -249,14 +245,14 @@ class SweepRun:
         for cell in self._plan.in_round(list(loads), number):
             outcome = self._send_share(target, cell, loads[cell], number)
             if not outcome.sent:
-                check_flood(outcome)  # there is nothing to wait for
+                outcome.check()  # there is nothing to wait for
             if is_one_of_several and loads[cell].execution is None:
                 drained = wait_for_round(
                     target, self._folder, cell.name, number, deadline_s=self._deadline_s
                 )
                 self._refuse_unfinished(target, drained, [cell.name])
             if is_one_of_several:
-                check_flood(outcome)
+                outcome.check()
             yield outcome
 
     def _take_up(self, target: Target, loads: Mapping[Cell, CellLoad]) -> int:
@@ -267,19 +263,14 @@ class SweepRun:
         for cell, load in loads.items():
             if load.execution is not None:
                 stop_left_running(target, self._folder, cell.name, load.execution)
-        cut_off = [cell for cell in loads if self._set_aside(cell, whole)]
+        cut_off = [
+            cell
+            for cell in loads
+            if set_aside(self._folder, cell.name, whole, is_begun=cell.name in self._begun)
+        ]
         if any(loads[cell].execution is None for cell in cut_off):
             _empty_queue(target)
         return whole
-
-    def _set_aside(self, cell: Cell, whole: int) -> bool:
-        """Set aside an earlier attempt's messages in unfinished rounds, including those it may have
-        sent and not written; returns whether there may be any."""
-        if cell.name not in self._begun:
-            return set_aside(self._folder, cell.name, whole) > 0
-        last = first_seq(self._folder, cell.name) - 1 + MOST_UNRECORDED
-        set_aside(self._folder, cell.name, whole, may_have_sent=last)
-        return True
 
     def _begin(self, target: Target, cell: Cell, load: CellLoad) -> None:
         """Do what precedes a cell's own messages: seeding, warm-up and preparation."""
@@ -290,8 +281,7 @@ class SweepRun:
         self._description.begin_cell(cell)
         if count := cell.warm_up_messages:
             say(f"warming up with {counted(count, 'message')}")
-            share = load.warm_up_share
-            check_flood(self._flood(target, cell, count, load, share=share, warm_up=True))
+            load.send(target, self._folder, cell.name, range(count), warm_up=1).check()
             self._drain(target, [cell], quiet=True)
         prepare(target, self._folder, cell.name, load, deadline_s=self._deadline_s)
 
@@ -299,19 +289,10 @@ class SweepRun:
         """Send a cell's share of a round. There is no start barrier for Athena's queries, which run
         one after the other."""
         share, barrier_s = _shares(cell)[number - 1], self._plan.start_barrier_s
-        in_round = {"first": share.start, "round_number": number, "quiet": True}
+        keys = {"round": number}
         if barrier_s is not None and load.execution is None:
-            in_round["start_at_ms"] = int((time.time() + barrier_s) * 1000)
-        return self._flood(target, cell, len(share), load, share=load.share, **in_round)
-
-    def _flood(
-        self, target: Target, cell: Cell, count: int, load: CellLoad, **options: Any
-    ) -> Outcome:
-        if load.execution is not None:
-            return carry_out(
-                target, self._folder, cell.name, count, load.execution, order=load.order, **options
-            )
-        return flood(target, self._folder, cell.name, count, order=load.order, **options)
+            keys["start_at_ms"] = int((time.time() + barrier_s) * 1000)
+        return load.send(target, self._folder, cell.name, share, quiet=True, **keys)
 
     def _drain(self, target: Target, cells: Sequence[Cell], *, quiet: bool = False) -> None:
         names = [cell.name for cell in cells]
@@ -342,8 +323,7 @@ class SweepRun:
         try:
             collecting.look(again=True)
             accounts = collecting.close()
-            if target.option == "aws":
-                evidence.check_run(target, self._folder)
+            evidence.check_run(target, self._folder, collecting.latest_ms)
         except (BotoCoreError, ClientError) as error:
             say(f"{targets.explain(error, 'looking for late log lines', target)}", style="yellow")
             accounts = collecting.accounts()

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import EXPERIMENTS
-from loader.emptying import empty
+from loader.dataset import empty
 from stampede.emulator import hosts, ministack, stack
 from stampede.emulator.providers import prepare
 from stampede.errors import RunError, UsageError

@@ -91,7 +91,7 @@ def test_supported_queries_are_right_and_any_other_becomes_a_record_that_names_i
         target = target_with_two_sets(running.access)
         order = {"parallel_limit": 1, "object_count": OBJECTS}
         for cell, query in ASKED.items():
-            carry_out(target, folder, cell, 1, query, order=order)
+            carry_out(target, folder, cell, range(1), query, order)
         drained = drain(target, folder)
         refuse_other_answers(target.client("athena"))
     assert not drained.left and not any(account.is_open for account in drained.accounts)

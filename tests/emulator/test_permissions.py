@@ -15,7 +15,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from loader import patience
+from loader import drain
 from stampede.cli.command_line import main
 from stampede.emulator import providers, stack
 from stampede.emulator.ministack import Access
@@ -79,7 +79,7 @@ def user(tmp_path_factory):
         shell.setattr(stack, "ROOT", root)
         shell.setattr(endpoints, "is_aws", lambda url: True)  # it stands for AWS here
         # more often than CloudWatch may be asked
-        shell.setitem(patience.POLL_S, "aws", 0.5)
+        shell.setitem(drain.POLL_S, "aws", 0.5)
         environment = dict.fromkeys(("AWS_ENDPOINT_URL", "HTTP_PROXY"), emulator.endpoint_url) | key
         environment |= {"NO_PROXY": "127.0.0.1", "AWS_DEFAULT_REGION": REGION}
         environment |= {"TF_CLI_CONFIG_FILE": str(config)} if config else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionClosedError
@@ -23,6 +24,9 @@ class SimulatedAthena(SimulatedAws):
 
     The next `losing` answers of StartQueryExecution are lost although the query starts.
     """
+
+    # as boto3's client of CloudWatch Logs has them
+    exceptions = SimpleNamespace(ResourceAlreadyExistsException=type("Exists", (Exception,), {}))
 
     def reset(self) -> None:
         super().reset()
@@ -64,9 +68,7 @@ class SimulatedAthena(SimulatedAws):
     def create_log_stream(self, logGroupName: str, logStreamName: str) -> None:
         self._call("CreateLogStream")
         if logStreamName in self.streams:
-            raise ClientError(
-                {"Error": {"Code": "ResourceAlreadyExistsException"}}, "CreateLogStream"
-            )
+            raise self.exceptions.ResourceAlreadyExistsException
         self.streams.append(logStreamName)
 
     def put_log_events(

@@ -12,8 +12,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from loader.sqs.message import Order
-from loader.sqs.outcome import Accepted, Outcome
+from loader.sqs.message import Accepted, Order, Outcome
 from stampede.stacks.target import Target
 
 EPOCH_MS = 1_700_000_000_000
@@ -87,11 +86,6 @@ class SimulatedAws(Target):
 
     # The clock of the drain.
 
-    @property
-    def clocked(self) -> dict[str, Any]:
-        """The options that make a drain use this clock."""
-        return {"clock": self.clock, "sleep": self.sleep}
-
     def clock(self) -> float:
         return self.now_s
 
@@ -101,9 +95,7 @@ class SimulatedAws(Target):
 
     # The API.
 
-    def take(
-        self, target: Target, queue_url: str, orders: Iterable[Order], accepted: Callable
-    ) -> Outcome:
+    def take(self, target: Target, orders: Iterable[Order], accepted: Callable) -> Outcome:
         """Replaces the sending of a flood; `floods` collects each flood's bodies."""
         bodies = [json.loads(order.body) for order in orders]
         self.floods.append(bodies)

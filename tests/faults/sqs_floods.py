@@ -2,8 +2,7 @@
 
 from botocore.credentials import Credentials
 
-from loader.sqs.message import Order
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Order, Outcome
 from loader.sqs.sending import send_to
 from loader.sqs.service import Endpoint
 

@@ -123,6 +123,13 @@ def test_a_lasting_refusal_ends_the_flood_at_once_and_a_temporary_one_soon(fault
     assert outcome.reason
 
 
+def test_no_sender_tries_again_once_another_was_refused_for_good(monkeypatch):
+    monkeypatch.setattr(sending.random, "uniform", lambda *_: 0.2)
+    with FakeSqs(fake_sqs.UNAVAILABLE, then=fake_sqs.DENY) as sqs:
+        outcome, _ = flood(sqs, count=100, in_flight=2)
+    assert (sqs.requests, outcome.failed, outcome.maybe_sent) == (2, 100, 10)
+
+
 def test_an_unreachable_server_ends_the_flood_with_its_address_in_the_reason():
     with FakeSqs() as gone:
         pass
@@ -232,8 +239,8 @@ IN_FLIGHT, CELL = 8, "memory_size=1024,concurrency_value=5"
 def flood_into(folder, url, queue_url):
     """In a process of its own: floods a run and writes a line for each message."""
     run = RunFolder(folder)
-    source = orders(run.run_id, CELL, 1_000_000, {})
-    send_to(endpoint(url), queue_url, source, sent_log(run, CELL), in_flight=IN_FLIGHT)
+    source = orders(run.run_id, CELL, range(1_000_000), {})
+    send_to(endpoint(url), queue_url, source, sent_log(run, CELL, {}), in_flight=IN_FLIGHT)
 
 
 def test_a_killed_flood_has_recorded_all_but_the_batches_in_flight(tmp_path):

@@ -17,7 +17,7 @@ from botocore.config import Config
 
 from bench.servers import free_port
 from stampede.emulator import ministack
-from stampede.emulator.process import Process, end_with_parent, start_ticks
+from stampede.emulator.process import Process, end_with_parent
 
 # The Python of an environment with LocalStack and moto, which `make test-localstack` sets up;
 # without it only MiniStack is tested.
@@ -120,7 +120,7 @@ def _running(program: Program, endpoint: Endpoint, folder: Path) -> Iterator[Non
             start_new_session=True,
             preexec_fn=end_with_parent(),
         )
-    group = Process(process.pid, start_ticks(process.pid))
+    group = Process.of(process, log)
     try:
         _wait(endpoint, program.page, process, log)
         yield

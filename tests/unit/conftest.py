@@ -3,9 +3,11 @@ folder; and a stack on a clock that only sleeping moves."""
 
 import pytest
 
-from loader.drain import drain, wait_for_round
+from loader import drain, executions
+from stampede import polling
 from stampede.emulator import stack
 from stampede.runs.folder import RunFolder
+from tests.fakes.own_sleep import replace_sleep
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws
 
 
@@ -36,9 +38,9 @@ def aws(monkeypatch):
     return stack
 
 
-def go_by_clock_of(stack, monkeypatch, *functions):
-    """Have drains, floods and these `functions` use the clock of a stack."""
+def go_by_clock_of(stack, monkeypatch):
+    """Have drains, floods and everything that polls use the clock of a stack."""
     monkeypatch.setattr("time.time", lambda: EPOCH_MS / 1000 + stack.now_s)
-    monkeypatch.setattr("loader.flood.send", stack.take)
-    for function in (drain, wait_for_round, *functions):
-        monkeypatch.setattr(function, "__kwdefaults__", function.__kwdefaults__ | stack.clocked)
+    monkeypatch.setattr("loader.sqs.sending.send", stack.take)
+    for module in (drain, executions, polling):
+        replace_sleep(monkeypatch, module, stack.sleep, stack.clock)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from loader import collecting
 from loader.drain import drain
 from stampede import full_disk
 from stampede.cli.command_line import main
@@ -17,6 +16,7 @@ from stampede.runs.folder import RunFolder
 from stampede.stacks import terraform
 from stampede.stacks.terraform import Terraform
 from tests.fakes.simulated_aws import EPOCH_MS, OUTPUTS, SimulatedAws, record
+from tests.unit.conftest import go_by_clock_of
 
 
 def refused(*_, error=None):
@@ -78,7 +78,7 @@ def test_a_line_that_a_full_disk_cut_off_is_removed(tmp_path):
 
 def test_a_local_drain_whose_functions_have_no_room_names_the_folder(fill, tmp_path, monkeypatch):
     aws = SimulatedAws("local", dict(OUTPUTS))
-    monkeypatch.setattr(collecting.time, "time", lambda: EPOCH_MS / 1000 + aws.now_s)
+    go_by_clock_of(aws, monkeypatch)
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
     folder = RunFolder.create(tmp_path, "r")
     folder.append(
@@ -88,7 +88,7 @@ def test_a_local_drain_whose_functions_have_no_room_names_the_folder(fill, tmp_p
     aws.hide(0, 1e9)
     fill(tmp_path)
     with pytest.raises(OSError, match="No space left on device"):
-        drain(aws, folder, clock=aws.clock, sleep=aws.sleep)
+        drain(aws, folder)
     assert 5 < aws.now_s < 60
     assert [row["seq"] for row in folder.rows("records.jsonl")] == [0]
 

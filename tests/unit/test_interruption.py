@@ -10,7 +10,9 @@ import time
 
 import pytest
 
+from stampede import interruption
 from stampede.interruption import SAME_WITHIN_S, Signals
+from tests.fakes.own_sleep import replace_sleep
 
 # `prices` prints that it works, and waits; all else is unchanged.
 WAITING = """
@@ -29,15 +31,16 @@ sys.exit(start.main())
 
 
 @pytest.fixture
-def signals():
+def signals(monkeypatch):
     """This process's signal handlers, and a clock that the test moves."""
     hook = sys.unraisablehook
     before = {
         number: signal.getsignal(number)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
-    heard = Signals(clock=lambda: heard.now_s)
+    heard = Signals()
     heard.now_s = 0.0
+    replace_sleep(monkeypatch, interruption, time.sleep, clock=lambda: heard.now_s)
     heard.listen()
     yield heard
     sys.unraisablehook = hook

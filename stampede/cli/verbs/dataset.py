@@ -78,9 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _put(target: Target, arguments: argparse.Namespace) -> None:
     """Upload and seed what is missing. Raises UsageError for a size of several objects."""
-    from loader.dataset import put_objects
-    from loader.manifest import put_manifest
-    from loader.seeding import events_of, seed
+    from loader.dataset import put_manifest, put_objects
+    from loader.invocations import events_of, seed
     from stampede import terminal
 
     experiment, in_order = target.experiment, order_of(target, arguments.order)
@@ -97,7 +96,7 @@ def _put(target: Target, arguments: argparse.Namespace) -> None:
     if not (put_manifest(target, dry_run=dry_run) or missing):
         say("no object is missing")
     if not dry_run:
-        seed(target, in_order)
+        seed(target, in_order, set())
     for event in seeded if dry_run else ():
         say(f"{target[experiment.seeding.function]} would write: {json.dumps(event)}")
     for data_object in objects:
@@ -108,7 +107,7 @@ def _put(target: Target, arguments: argparse.Namespace) -> None:
 
 def _remove(target: Target, arguments: argparse.Namespace) -> None:
     """Empty the buckets that Terraform can't; prints the s3:// address of each bucket on stdout."""
-    from loader.emptying import empty
+    from loader.dataset import empty
 
     buckets = list(filter(None, map(target.outputs.get, target.experiment.emptied_before_destroy)))
     if not buckets:

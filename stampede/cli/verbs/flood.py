@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from loader.payloads import DEFAULT, Payloads
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from stampede.cell import FORMAT, Cell
 from stampede.cli.arguments import (
     add,
@@ -65,9 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Send the messages; prints the run's id and how many were sent and failed on stdout. Raises
     RunError if any was not accepted."""
     from loader.cell_load import CellLoad
-    from loader.dataset import stored_objects
-    from loader.flood import check
-    from loader.manifest import check_manifest
+    from loader.dataset import check_manifest, stored_objects
     from stampede.stacks import stack_lock
     from stampede.stacks import target as targets
 
@@ -103,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
             folder.remove_if_empty()
         outcome = _send(target, folder, cell.name, load, count, is_new)
     print_rows([{"run_id": folder.run_id, "cell": cell.name} | outcome.as_dict()], arguments.format)
-    check(outcome)
+    outcome.check()
     return 0
 
 
@@ -179,16 +177,11 @@ def _send(
     cell isn't new, an earlier flood may have sent messages that it never wrote down. An
     interruption gets a note with the command that waits for the messages."""
     from loader.cell_load import prepare
-    from loader.executions import carry_out
-    from loader.flood import flood
 
-    common = {"order": load.order, "share": load.share}
     try:
-        prepared = prepare(target, folder, cell, load, knows_all_sent=is_new)
-        if load.execution is not None:
-            return carry_out(target, folder, cell, count, load.execution, **common)
-        knows_all_sent = is_new or prepared is not None
-        return flood(target, folder, cell, count, **common, knows_all_sent=knows_all_sent)
+        prepare(target, folder, cell, load, knows_all_sent=is_new)
+        knows_all_sent = is_new or load.preparation is not None
+        return load.send(target, folder, cell, range(count), knows_all_sent=knows_all_sent)
     except (KeyboardInterrupt, OSError) as error:
         sent = counted(sum(1 for _ in folder.rows("sent.jsonl")), "message")
         error.add_note(
@@ -213,6 +206,6 @@ def _print_dry_run(
     if load.preparation is not None:
         say(f"would first send a message that prepares the destination: {load.preparation}")
     say(f"would send {counted(count, 'message')} to {target['queue_name']}, such as:")
-    [order] = orders("RUN_ID", cell, 1, load.order, share=load.share)
+    [order] = orders("RUN_ID", cell, range(1), load.order, share=load.share)
     own = (payloads or Payloads.of_text(DEFAULT)).bodies[0]
     terminal.hand_over(own if target.experiment.takes_payload else order.body)

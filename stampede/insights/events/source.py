@@ -15,7 +15,6 @@ from typing import Any
 
 import duckdb
 
-from stampede.errors import no_file
 from stampede.insights.errors import EventsError
 from stampede.insights.events.whole_files import check_gzip, check_zstd
 from stampede.insights.values import EARLIEST_MS, LATEST_MS, sql_string
@@ -94,7 +93,7 @@ def form(path: Path) -> str:
     """The format of a file of events, by its first bytes: parquet, gzip, zstd or none.
     Raises EventsError."""
     if not path.is_file():
-        raise EventsError(f"{no_file(path)}; give a file of log events, one JSON object per line")
+        raise EventsError(f"{_no_file(path)}; give a file of log events, one JSON object per line")
     try:
         with path.open("rb") as file:
             start = file.read(4)
@@ -103,6 +102,13 @@ def form(path: Path) -> str:
     if start.startswith(codecs.BOM_UTF8):
         raise EventsError(BYTE_ORDER_MARK.format(path))
     return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), "none")
+
+
+def _no_file(path: Path) -> str:
+    """Why `path` isn't a file that can be read twice, in words."""
+    if path.is_dir():
+        return f"{path} is a folder"
+    return f"{path} is a pipe or a device" if path.exists() else f"there is no file {path}"
 
 
 def _files(files: list[str | Path], connection: duckdb.DuckDBPyConnection) -> Source:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
-from loader.sqs.outcome import Outcome
+from loader.sqs.message import Outcome
 from stampede.errors import RunError
 from stampede.experiment import DataObject, Seeding
 from stampede.finding import PROBLEM, Finding
@@ -72,14 +72,14 @@ def test_a_flood_of_queries_carries_them_out_and_its_dry_run_shows_them(by_hand,
     calls = []
 
     def carry_out(target, folder, *arguments, **options):
-        calls.append(arguments)
+        calls.append(arguments[:3])
         return Outcome(sent=2)
 
-    monkeypatch.setattr("loader.executions.carry_out", carry_out)
+    monkeypatch.setattr("loader.cell_load.carry_out", carry_out)
     done = by_hand("queries", "flood", "--dry-run", operation="count")
     assert (done.status, done.out, calls) == (0, f"{QUERY.sql}\n", [])
     assert by_hand("queries", "flood", "--cell", "a", operation="count").status == 0
-    assert calls == [("a", 2, QUERY)]
+    assert calls == [("a", range(2), QUERY)]
 
 
 def test_a_dry_run_of_a_data_set_uploads_and_seeds_nothing(by_hand, monkeypatch):
@@ -87,7 +87,7 @@ def test_a_dry_run_of_a_data_set_uploads_and_seeds_nothing(by_hand, monkeypatch)
     monkeypatch.setitem(EXPERIMENTS, "reads", placed)
     uploads, seeded = [], []
     monkeypatch.setattr("loader.dataset.put_objects", lambda *_, dry_run: uploads.append(dry_run))
-    monkeypatch.setattr("loader.seeding.seed", lambda *_: seeded.append(True))
+    monkeypatch.setattr("loader.invocations.seed", lambda *_: seeded.append(True))
     command, outputs = ["dataset", "--order", "dataset=small"], {"placer": "the-placer"}
     done = by_hand("reads", *command, "--dry-run", **outputs)
     assert (done.status, uploads, seeded) == (0, [True], [])
@@ -123,7 +123,7 @@ def test_a_bucket_that_terraform_cannot_empty_is_emptied_except_in_a_dry_run(by_
     monkeypatch.setitem(EXPERIMENTS, "reads", placed)
     emptied = []
     monkeypatch.setattr(
-        "loader.emptying.empty", lambda _, bucket, dry_run: emptied.append((bucket, dry_run))
+        "loader.dataset.empty", lambda _, bucket, dry_run: emptied.append((bucket, dry_run))
     )
     for options in (["--dry-run"], []):
         done = by_hand("reads", "dataset", "--remove", *options, kept="a-bucket")
@@ -136,25 +136,25 @@ def test_a_bucket_that_terraform_cannot_empty_is_emptied_except_in_a_dry_run(by_
 def test_an_interrupted_flood_says_what_continues_and_how_to_resume(
     by_hand, monkeypatch, end, status
 ):
-    def interrupted(target, folder, cell, count, **options):
+    def interrupted(target, folder, cell, *arguments, **options):
         folder.append(
             "sent.jsonl", [{"cell": cell, "seq": seq, "sent_at_ms": 1} for seq in range(1200)]
         )
         raise end
 
-    monkeypatch.setattr("loader.flood.flood", interrupted)
+    monkeypatch.setattr("loader.cell_load.flood", interrupted)
     done = by_hand("reads", "flood", "--run", "r")
     assert done.status == status
     assert "run r has sent 1,200 messages; `stampede drain --run r`" in done.err
 
 
 def test_a_second_flood_of_a_cell_may_not_know_all_sent_messages(by_hand, monkeypatch, tmp_path):
-    def sent(target, folder, cell, count, *, knows_all_sent, **options):
+    def sent(target, folder, cell, indices, *arguments, knows_all_sent, **options):
         told.append(knows_all_sent)
-        return Outcome(sent=count)
+        return Outcome(sent=len(indices))
 
     told = []
-    monkeypatch.setattr("loader.flood.flood", sent)
+    monkeypatch.setattr("loader.cell_load.flood", sent)
     for cell in ("a", "a", "b"):
         assert by_hand("reads", "flood", "--run", "r", "--cell", cell).status == 0
     assert told == [True, False, True]

@@ -3,7 +3,7 @@
 import pytest
 
 from loader.flood import first_seq
-from loader.sqs.outcome import IN_FLIGHT
+from loader.sqs.message import IN_FLIGHT
 from loader.unfinished_cell import set_aside
 from stampede.runs.folder import RunFolder
 from stampede.stacks.sqs_limits import MAX_ENTRIES

@@ -9,12 +9,14 @@ from types import SimpleNamespace
 import pytest
 from botocore.exceptions import ClientError
 
+from stampede import polling
 from stampede.errors import RunError, UsageError
 from stampede.insights import cloudwatch as cloudwatch_query
 from stampede.insights.cloudwatch import run_on_service
 from stampede.stacks import endpoints
 from stampede.stacks.target import Target
 from tests.fakes.logs import FakeLogs
+from tests.fakes.own_sleep import replace_sleep
 
 SENT_MS = 1_736_700_000_500
 ROW = {
@@ -24,6 +26,11 @@ ROW = {
     "tag": "007",
     "@ptr": "opaque",
 }
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    replace_sleep(monkeypatch, polling, lambda seconds: None)
 
 
 @pytest.fixture
@@ -39,9 +46,7 @@ def naps(monkeypatch):
 def ask(stub, text="stats count(*) as n", **more):
     with stub:
         client = Target("local", {"region": "us-east-1"}, stub.url).client("logs")
-        return run_on_service(
-            client, "/aws/lambda/f", text, 1_500, 2_001, sleep=lambda seconds: None, **more
-        )
+        return run_on_service(client, "/aws/lambda/f", text, 1_500, 2_001, **more)
 
 
 def test_a_query_is_polled_until_it_is_complete_in_whole_seconds():

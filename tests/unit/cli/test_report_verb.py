@@ -30,7 +30,7 @@ def run(tmp_path, monkeypatch):
 def test_a_report_prints_the_table_the_answer_and_the_missing_parts(run, stampede):
     done = stampede("report", "r1")
     assert (done.status, "this machine" in done.out, "in doubt" in done.err) == (0, True, False)
-    assert "Local test, not AWS: a download takes" in done.out
+    assert "Local test, not AWS: a download of 64 MiB takes" in done.out
     assert "results/r1/report.html" in done.err
     assert "1 of 2 planned cells" in done.err and "sweep download --resume r1" in done.err
     rows = json.loads(stampede("report", str(run), "--format", "json").out)

@@ -71,12 +71,17 @@ def test_the_flood_of_an_interrupted_cell_starts_again_with_the_first_share(
     assert waits == [60 + 900], "earlier workers may still copy to the emptied prefix"
 
 
+def test_warm_ups_beyond_the_list_begin_again_with_its_first_share(aws):
+    load = CellLoad.of(aws, {"parallel_limit": 10}, [])
+    assert shares(map(load.share, range(6))) == [*SHARES_OF_FOUR, *SHARES_OF_FOUR[:2]]
+
+
 @pytest.fixture
 def by_hand(tmp_path, monkeypatch, capsys, aws):
     """Runs `stampede flood` on the stack; returns status, stdout and stderr."""
     monkeypatch.setattr(targets, "resolve", lambda option: aws)
     monkeypatch.setattr("loader.dataset.stored_objects", lambda target: [DataObject("k", 5)])
-    monkeypatch.setattr("loader.manifest.check_manifest", lambda target: None)
+    monkeypatch.setattr("loader.dataset.check_manifest", lambda target: None)
 
     def run(*arguments):
         status = main(["flood", "--results-dir", str(tmp_path), *arguments])

@@ -35,8 +35,7 @@ def checked(aws, folder):
 
     def check(records=(), latest_ms=-1):
         folder.append("records.jsonl", records)
-        evidence.note_latest(folder, latest_ms)
-        evidence.check_run(aws, folder)
+        evidence.check_run(aws, folder, latest_ms)
         return {row["check"]: row["outcome"] for row in rows(folder.read_json(FILE))}
 
     return check
@@ -88,6 +87,11 @@ OCCASIONS = {
 def test_a_run_confirms_or_contradicts(check, outcome, which, checked):
     name = "latest_ms" if check == "logs-late" else "records"
     assert checked(**{name: OCCASIONS[check][which]})[check] == outcome
+
+
+def test_the_longest_delay_of_all_drains_counts(checked):
+    checked(latest_ms=600_100)
+    assert checked(latest_ms=5)["logs-late"] == CONTRADICTED
 
 
 def test_a_batch_is_one_invocation_of_the_ramp(checked):

@@ -6,7 +6,6 @@ import json
 import pytest
 
 from experiments import EXPERIMENTS
-from loader import executions
 from loader.drain import drain
 from loader.executions import carry_out, stop_left_running, token_of
 from stampede.errors import RunError
@@ -38,16 +37,16 @@ OF_EXPRESS = {"storage_class", "object_bytes", "placement", "slices"}
 def aws(monkeypatch):
     monkeypatch.setitem(EXPERIMENTS, "queries", QUERIES)
     stack = SimulatedAthena("aws", dict(STACK))
-    go_by_clock_of(stack, monkeypatch, carry_out)
-    monkeypatch.setattr(executions, "now_ms", lambda: EPOCH_MS + int(stack.now_s * 1000))
+    go_by_clock_of(stack, monkeypatch)
     return stack
 
 
 @pytest.fixture
 def carried_out(aws, folder):
     folder.write_json("run.json", {"experiment": "queries"})
-    options = {"order": ORDER, "share": lambda index: {"objects": 7}}
-    return lambda count=1: carry_out(aws, folder, "a", count, QUERY, **options)
+    return lambda count=1: carry_out(
+        aws, folder, "a", range(count), QUERY, ORDER, lambda index: {"objects": 7}
+    )
 
 
 @pytest.fixture

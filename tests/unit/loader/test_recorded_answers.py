@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from botocore.exceptions import ClientError
 
-from loader import dataset, seeding
+from loader import dataset, invocations
 from loader.collecting import message_counts
 from loader.sqs.dead_letters import DeadLetters
 from loader.sqs.message import Order
@@ -150,7 +150,7 @@ def test_a_failed_invocation_says_why_and_is_repeated_only_if_it_was_refused(nam
             fields | {"Payload": json.dumps(fields["Payload"]).encode(), "LogResult": ""}
         )
         expected = fields["Payload"], fields["Payload"]["errorMessage"]
-    result, why, _ = seeding.invoke(stack, "f", {})
+    result, why = invocations.invoke(stack, "f", {})
     assert ((result, why), bool(AFTER_APPLY.search(why))) == (expected, name in REFUSED)
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from loader.flood import sent_log
+from loader.flood import MOST_UNRECORDED, sent_log
 from loader.unfinished_cell import abandoned, set_aside
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
@@ -46,18 +46,22 @@ def test_a_cells_rows_are_set_aside_even_after_a_kill_between_two_files(
         with monkeypatch.context() as killing, pytest.raises(KeyboardInterrupt):
             killing.setattr(RunFolder, "rewrite", rewrite_until_killed)
             set_aside(begun, "b")
-    assert (set_aside(begun, "b"), set_aside(begun, "never started")) == (3, 0)
+    assert (set_aside(begun, "b"), set_aside(begun, "never started")) == (True, False)
     assert (seqs(begun, "a"), seqs(begun, "b")) == ([0, 1, 2], [])
     assert {row["cell"] for row in begun.rows("records.jsonl")} == {"a"}
     lines = [row["message"][:6] for row in begun.rows("log_events.jsonl")]
     assert lines == ['{"run_', "REPORT", "REPORT"]
-    assert {cell: set(numbers) for cell, numbers in abandoned(begun).items()} == {"b": {range(3)}}
+    is_abandoned = abandoned(begun)
+    for seq in (0, 2 + MOST_UNRECORDED):
+        late = {"cell": "b", "seq": seq}
+        assert is_abandoned(late) and not is_abandoned(late | {"cell": "a"})
+        assert is_abandoned({"timestamp": 1, "message": json.dumps(late)})
+    for printed in ("[1]", "{", '{"cell": {}, "seq": {}}'):  # by a user's function
+        assert not is_abandoned({"timestamp": 1, "message": printed})
     assert not (begun.path / "unanswered.jsonl").exists(), "no missing file is created"
 
 
 def test_the_flood_ends_before_sending_if_sent_messages_cannot_be_written(folder):
     (folder.path / "sent.jsonl").symlink_to("elsewhere")
     with pytest.raises(UsageError, match="isn't a file"):
-        sent_log(folder, "c")
-    with pytest.raises(OSError, match="gone/"):
-        sent_log(RunFolder(folder.path / "gone"), "c")
+        sent_log(folder, "c", {})

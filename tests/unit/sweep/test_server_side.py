@@ -17,6 +17,7 @@ from stampede.sweep import server_side
 from tests.fakes import applied
 from tests.fakes.logs import FakeLogs
 from tests.fakes.simulated_aws import SimulatedAws
+from tests.unit.conftest import go_by_clock_of
 
 ROLE = "stampede-download-us-east-1"
 SENT_MS = 1_795_341_600_000
@@ -169,14 +170,15 @@ def test_a_sweep_waits_for_access_logs_before_the_stack_goes_but_not_forever(
 ):
     logs = LateLogs("aws", OUTPUTS)
     vars(logs).update(rows_from_s=rows_from_s, error=error, asked_at_s=[])
-    server_side.collect(logs, folder, kept=is_kept, **logs.clocked)
+    go_by_clock_of(logs, monkeypatch)
+    server_side.collect(logs, folder, kept=is_kept)
     assert logs.asked_at_s == asked_at_s
     assert server_side.requests((server_side.stored(folder) or {}).get("rows", ())) == requests
     assert words in " ".join(capsys.readouterr().err.split())
     if isinstance(error, KeyboardInterrupt):  # SIGTERM ends the sweep
         monkeypatch.setattr(server_side.signals, "first", signal.SIGTERM)
         with pytest.raises(KeyboardInterrupt):
-            server_side.collect(logs, folder, kept=is_kept, **logs.clocked)
+            server_side.collect(logs, folder, kept=is_kept)
 
 
 # What is said before.

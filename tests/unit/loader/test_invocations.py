@@ -8,8 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from experiments import EXPERIMENTS
-from loader.permission import wait_for_permission
-from loader.seeding import CONFIG, seed
+from loader.invocations import CONFIG, seed, wait_for_permission
 from stampede.errors import RunError
 from stampede.experiment import Seeding
 from tests.fakes.simulated_aws import record
@@ -43,7 +42,7 @@ def test_an_invocation_that_lambda_refuses_to_start_is_repeated(stack):
         *map(refusal, ["ResourceConflictException", "EFSMountConnectivityException"]),
         answer('{"objects": 3}'),
     )
-    seed(aws, {}, sleep=aws.sleep)
+    seed(aws, {}, set())
     assert (aws.slept, aws.invocations) == ([2, 4], [(NAME, {})] * 3)
 
 
@@ -69,7 +68,7 @@ def test_after_a_second_attempt_a_failure_is_one_line_that_names_the_function(
 ):
     aws = stack(answered)
     with pytest.raises(RunError) as error:
-        seed(aws, {}, sleep=aws.sleep)
+        seed(aws, {}, set())
     said = str(error.value)
     assert (words in said, NAME in said, "\n" in said, aws.now_s) == (True, True, False, ends_s)
 
@@ -86,7 +85,7 @@ def test_a_cells_data_is_written_in_order_and_only_once_per_stack(stack, monkeyp
     placed = [event for _, event in aws.invocations]
     assert placed == [*events({"set": "a"}), *events({"set": "b"})]
     aws.outputs["placing_function_name"] = None
-    seed(aws, {"set": "c"})
+    seed(aws, {"set": "c"}, set())
     assert len(aws.invocations) == len(placed)
 
 
@@ -94,7 +93,7 @@ def test_the_connection_of_a_long_invocation_is_probed_every_minute(stack):
     aws = stack(answer('{"objects": 3}'))
     options = aws._endpoint.http_session._socket_options
     options.clear()
-    seed(aws, {})
+    seed(aws, {}, set())
     assert [value for _, _, value in options] == [60, 30] and CONFIG["tcp_keepalive"]
 
 
@@ -120,15 +119,15 @@ MOUNTING, BUSY = refusal("EFSMountFailureException"), refusal("TooManyRequestsEx
     [
         ([ALLOWED], [], ""),
         ([REFUSED, MOUNTING, BUSY, ALLOWED], [2, 4, 8], "403"),
-        ([failed("SlowDown", "503")], [], "couldn't be checked (SlowDown: 503)"),
-        ([refusal("AccessDeniedException")], [], "couldn't be checked (AccessDeniedException"),
+        ([failed("SlowDown", "503")], [2], "couldn't be checked (SlowDown: 503)"),
+        ([refusal("AccessDeniedException")], [2], "couldn't be checked (AccessDeniedException"),
     ],
 )
-def test_a_denied_function_is_invoked_again_and_other_failures_are_left_to_the_flood(
+def test_a_denied_function_is_invoked_until_it_works_and_other_failures_are_left_to_the_flood(
     stack, answers, slept, said, capsys
 ):
     aws = stack(*answers)
-    wait_for_permission(aws, "a", {"proof": 1}, sleep=aws.sleep)
+    wait_for_permission(aws, "a", {"proof": 1})
     assert aws.slept == slept and said in capsys.readouterr().err
     [message] = aws.invocations[0][1]["Records"]
     of_no_run = {"run_id": "permission-proof", "seq": 0, "warm_up": 1, "cell": "a", "proof": 1}
@@ -139,4 +138,4 @@ def test_a_permission_that_stays_missing_is_reported_with_its_role(stack):
     aws = stack(REFUSED)
     aws.outputs["worker_role_name"] = "its-role"
     with pytest.raises(RunError, match=r"a: 1\d\d s after .*GetObject 403.*its-role"):
-        wait_for_permission(aws, "a", {}, sleep=aws.sleep)
+        wait_for_permission(aws, "a", {})
