@@ -62,7 +62,7 @@ class Payloads:
         except ValueError as error:
             raise ValueError(f"must be JSON: {error}") from None
         bodies, weights = [text], [1.0]
-        if isinstance(value, list) and any(map(_is_weighted, value)):
+        if isinstance(value, list) and any(map(_has_payload, value)):
             for number, row in enumerate(value, start=1):
                 if not _is_weighted(row):
                     raise ValueError(f'element {number} must have "payload" and "weight" alone')
@@ -136,6 +136,10 @@ class Payloads:
             return ""
         weights = ", ".join(f"{weight:g}" for weight in self.weights)
         return f"each message carries one of {len(self.bodies)} payloads, with weights {weights}"
+
+
+def _has_payload(row: Any) -> bool:
+    return isinstance(row, dict) and "payload" in row and len(row) == 2
 
 
 def _is_weighted(row: Any) -> bool:

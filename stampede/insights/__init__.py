@@ -11,7 +11,7 @@ from stampede.insights.errors import EventsError, InsightsError, QueryError
 from stampede.insights.evaluation import check, evaluate
 from stampede.insights.parquet import export, read_notes
 from stampede.insights.result import Result, number_text
-from stampede.insights.where import with_filters, without
+from stampede.insights.where import of_run, with_filters, without
 
 __all__ = [
     "EventsError",
@@ -23,6 +23,7 @@ __all__ = [
     "evaluate",
     "export",
     "number_text",
+    "of_run",
     "read_notes",
     "row_limit",
     "with_filters",

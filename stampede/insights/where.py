@@ -27,6 +27,12 @@ def with_filters(text: str, filters: Mapping[str, Value | Sequence[Value]]) -> s
     )
 
 
+def of_run(text: str, run_id: str) -> str:
+    """The query `text` over the records of a run, and over lines of its time that aren't records:
+    Lambda's own, and what a function prints. Raises QueryError."""
+    return _in_front(text, [f"filter {_condition('run_id', run_id)} or not ispresent(run_id)\n| "])
+
+
 def without(text: str, fields: Mapping[str, Value]) -> str:
     """The query `text` without lines in which all `fields` have these values. Raises QueryError."""
     together = " and ".join(_condition(name, value) for name, value in fields.items())

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import EXPERIMENTS
 from stampede import insights
-from stampede.checkout import QUERIES
+from stampede.checkout import QUERIES, ROOT
 from stampede.planning.demand import demands
 from stampede.planning.plan import make_plan
 from stampede.report.charts import Chart
@@ -90,6 +90,14 @@ def test_its_saved_queries_give_rows_over_its_log_lines(experiment, tmp_path):
     columns = {name for row in rows[experiment.query] for name in row}
     metrics = {metric.name for metric in experiment.metrics if metric.queried} - {"seconds"}
     assert metrics <= columns <= set(cells.header(experiment))
+
+
+def test_the_page_of_results_names_its_columns_in_their_order(experiment):
+    page = (ROOT / "docs/results.md").read_text().partition("## cells.csv")[2]
+    [row] = re.findall(rf"^\| `{experiment.name}` \|(.*)\|(.*)\|(.*)\|$", page, re.MULTILINE)
+    before, after, metrics = (re.findall(r"`(\w+)`", part) for part in row)
+    seconds = ["count", *cells.SECONDS]
+    assert [*before, *seconds, *after, *metrics] == list(cells.header(experiment))
 
 
 def test_a_planned_cell_without_a_record_keeps_its_row_and_is_reported(experiment, tmp_path):

@@ -46,14 +46,15 @@ def _lines(recorded) -> str:
 
 
 @each_file
-def test_resources_are_as_recorded(infra, mocking, name, tmp_path):
+def test_resources_are_as_recorded(infra, mocking, name):
     """After an intended change, the file in the message is the new record; read it first."""
     if "tofu" in Path(providers.terraform_binary()).name:
         pytest.skip("OpenTofu makes up one id for all resources")
-    put_up = tmp_path / f"{name}.json"
+    put_up = ROOT / ".stampede" / "put_up" / f"{name}.json"
+    put_up.parent.mkdir(parents=True, exist_ok=True)
     put_up.write_text(_lines(summary(infra, mocking, name)))
     recorded = (RECORDED / put_up.name).read_text().splitlines()
-    assert put_up.read_text().splitlines() == recorded, f"put up: {put_up}"
+    assert put_up.read_text().splitlines() == recorded, f"cp {put_up} {RECORDED}"
 
 
 @each_file

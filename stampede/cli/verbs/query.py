@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from stampede.insights.backends import Answer, Backend
     from stampede.stacks.target import Target
 
-# Lambda's START, END and REPORT lines carry no run_id: only the run's time narrows such queries.
-_PLATFORM_FIELD = re.compile(
-    r"@(type|duration|billedDuration|initDuration|memorySize|maxMemoryUsed)\b"
-)
+_REPORTED = re.compile(r"@(maxMemoryUsed|initDuration)\b")
 # Counts distinct messages exactly; count_distinct is approximate for large numbers.
 _ARRIVED = (
     "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as "
@@ -118,6 +115,8 @@ def find_query(name: str, experiment: str | None = None) -> Path:
     own = [f"{folder}/{name}" for folder in (*family(experiment or ""), "common")]
     for key in (name, *own, *(namesakes if len(namesakes) == 1 else ())):
         if key in saved:
+            if experiment and key not in (name, *own):
+                say(f"{experiment} has no query {name}: this is {key}", style="yellow")
             return saved[key]
     if namesakes:
         raise UsageError(
@@ -165,12 +164,15 @@ def _of_run(
 ) -> Answer:
     """CloudWatch's answer for a run on AWS, while it has the lines; else the answer from the stored
     lines."""
-    from stampede.insights import with_filters
+    from stampede.insights import of_run, with_filters
     from stampede.insights.backends import Local, Service, time_range_ms
     from stampede.insights.log_columns import LINES
 
-    logs, narrowing = folder.path / LINES, {"run_id": folder.run_id, **where}
-    narrowed = with_filters(text, where if _PLATFORM_FIELD.search(text) else narrowing)
+    logs = folder.path / LINES
+    narrowed = of_run(with_filters(text, where), folder.run_id)
+    if stored.get("target") == "local" and _REPORTED.search(text):
+        lacking = "REPORT lines of the embedded AWS lack a function's own memory and cold starts"
+        say(lacking, style="yellow")
 
     def of_stored_lines() -> Answer | None:
         return _asked(Local.of_run(logs), narrowed, folder) if logs.exists() else None

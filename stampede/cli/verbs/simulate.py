@@ -232,7 +232,11 @@ def _with_measured(parameters: Parameters, arguments: argparse.Namespace) -> Par
     is_aws = stored.get("target") == "aws"
     if not is_aws:
         say(f"--run: {folder.name} didn't run on AWS: a processor there may be faster or slower")
-    rows, place = folder.rows("records.jsonl"), "aws" if is_aws else "local"
+    rows, place = list(folder.rows("records.jsonl")), "aws" if is_aws else "local"
+    failed = sum(row["status"] == "error" for row in rows)
+    if failed and not arguments.crash_percent:
+        percent = f"--crash-percent {max(1, round(100 * failed / len(rows)))}"
+        say(f"--run: {failed:,} of {len(rows):,} attempts failed: {percent} assumes as many")
     try:
         return parameters.with_rows(experiment.measured(rows, parameters, folder.name, place))
     except LookupError as error:

@@ -140,6 +140,12 @@ def test_a_stored_run_is_evaluated_locally_and_missing_records_are_reported(stam
     done = stampede("query", "download/summary", "--format", "json")
     assert [row["count"] for row in json.loads(done.out)] == [1]
     assert "no record of 1 of its 2 messages" in done.err and "`stampede drain --run r`" in done.err
+    # Its records and lines that aren't records, such as a function's own, but no other run's.
+    own = json.dumps({"timestamp": FIRST_MS, "message": "loaded 3 rows"})
+    (folder / "log_events.jsonl").write_text((folder / "log_events.jsonl").read_text() + own)
+    (folder / "own.cwli").write_text("stats count(*) as n")
+    done = stampede("query", str(folder / "own.cwli"), "--format", "csv")
+    assert done.out == "n\n2\n"
     (folder / "log_events.jsonl").unlink()
     done = stampede("query", "summary")
     assert (done.status, "`stampede drain --run r`" in done.err) == (2, True)

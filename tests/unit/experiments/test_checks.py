@@ -8,7 +8,10 @@ from experiments import EXPERIMENTS, go_program
 from experiments.download import checks as download_checks
 from experiments.download import usage as download_usage
 from experiments.download.declaration import default_sink
+from experiments.filesystem.usage import is_mounted
+from filesystem.settings import MOUNTED_STORAGES, S3_STORAGES
 from stampede.finding import OK, PROBLEM, WARNING
+from stampede.variable_rules import RULES
 from tests.unit.plans import values
 
 
@@ -189,6 +192,12 @@ def test_infra_and_the_function_have_the_same_methods_and_sinks():
     assert download_usage.PROCESS_MB.keys() == download_checks.SINKS.keys()
     for method, sinks in METHODS.items():
         assert (set(download_checks.SINKS[method]), default_sink(method)) == (set(sinks), sinks[0])
+
+
+def test_infra_and_the_function_have_the_same_storages():
+    assert set(RULES["storage"].choices) == {*S3_STORAGES, *MOUNTED_STORAGES}
+    mounted = [name for name in RULES["storage"].choices if is_mounted({"storage": name})]
+    assert mounted == list(MOUNTED_STORAGES)
 
 
 @pytest.mark.parametrize(
