@@ -29,8 +29,9 @@ def with_filters(text: str, filters: Mapping[str, Value | Sequence[Value]]) -> s
 
 def of_run(text: str, run_id: str) -> str:
     """The query `text` over the records of a run, and over lines of its time that aren't records:
-    Lambda's own, and what a function prints. Raises QueryError."""
-    return _in_front(text, [f"filter {_condition('run_id', run_id)} or not ispresent(run_id)\n| "])
+    Lambda's own, and what a function prints. Only records have a sandbox_id. Raises QueryError."""
+    own = f"{_condition('run_id', run_id)} or not ispresent(sandbox_id)"
+    return _in_front(text, [f"filter {own}\n| "])
 
 
 def without(text: str, fields: Mapping[str, Value]) -> str:

@@ -232,7 +232,8 @@ def line(
         proportion = _draw_proportion(axes, drawn, xs[-1]) if is_proportion else []
         _scale_up(axes, is_log_up)
         axes.set_xlabel(across)
-        axes.set_title(up, fontsize=11, loc="left")
+        bars = any(mark.low is not None for line in drawn for mark in line.marks.values())
+        axes.set_title(up + ", with 95 % intervals" * bars, fontsize=11, loc="left")
         if len(drawn) == 1:  # a single line needs no name
             handles = []
         elif len(drawn) <= 3 and max(len(line.label) for line in drawn) <= _END_LETTERS:

@@ -198,6 +198,8 @@ def compared(
 
 def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Sequence[str]) -> str:
     """Why two cells aren't compared; "" if they are."""
+    if any(side.cell.is_of_stand_in(axes) for side in (figures, base)):
+        return STAND_IN_RAN
     if not has_enough(figures, base):
         return TOO_FEW
     if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:
@@ -205,8 +207,6 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
     is_sized = figures.size_bytes is not None or is_of_athena(figures, experiment)
     if not is_sized or figures.size_bytes != base.size_bytes:
         return SIZES_DIFFER
-    if any(side.cell.is_of_stand_in(axes) for side in (figures, base)):
-        return STAND_IN_RAN
     return ""
 
 

@@ -65,6 +65,8 @@ def results(analysis: Analysis) -> Table:
         *_left_out(analysis),
         *predicted(run, analysis.cells),
     ]
+    if not any(finding.ratio for finding in analysis.findings):  # there is no other table
+        caption += _not_compared(analysis.findings)
     fields = [
         *coordinates(rows, experiment),
         *figure_fields(experiment),
@@ -317,7 +319,6 @@ def comparisons(
         finding for finding in findings if (finding.titles if finding.is_best else finding.ratio)
     ]
     measured = [finding for finding in measured if finding.kind != "knee" or not finding.is_best]
-    whys = Counter(finding.why for finding in findings if finding.why and not finding.ratio)
     if not measured:
         return None
     rows = [_comparison(finding, experiment, common, shown) for finding in measured]
@@ -340,10 +341,15 @@ def comparisons(
         fields = [field for field in fields if field.name != "where"]
     caption = ["“speed”: how many times as fast the first is as the second, by medians."]
     caption += _break_evens(measured, experiment)
+    caption += _not_compared(findings)
+    return Table("comparisons", f"Compared{base}", fields, rows, caption)
+
+
+def _not_compared(findings: Sequence[Finding]) -> Iterator[str]:
+    whys = Counter(finding.why for finding in findings if finding.why and not finding.ratio)
     if whys:
         refused = [f"{counted(count, 'pair')} ({why})" for why, count in whys.items()]
-        caption.append(f"Not compared: {listed(refused)}.")
-    return Table("comparisons", f"Compared{base}", fields, rows, caption)
+        yield f"Not compared: {listed(refused)}."
 
 
 def _break_evens(findings: Sequence[Finding], experiment: Experiment) -> Iterator[str]:

@@ -74,7 +74,8 @@ def test_every_message_of_a_flood_is_queued_once_and_a_drain_accounts_for_all_of
 ):
     stack.client("s3").put_object(Bucket=stack["bucket_name"], Key=stack["object_key"], Body=b"x")
     dry = stampede("flood", "--dry-run")
-    assert (dry.status, set(json.loads(dry.out))) == (0, {"run_id", "cell", "seq", "object_bytes"})
+    keys = {"run_id", "cell", "seq", "object_bytes", "warm_up"}
+    assert (dry.status, set(json.loads(dry.out))) == (0, keys)
     assert waiting(stack) == (0, 0)
     done = stampede("flood", "--messages", "40", "--run", "r", "--format", "json")
     assert (done.status, json.loads(done.out)[0]["sent"]) == (0, 40), done.err

@@ -20,7 +20,7 @@ def line(seq, seconds=12.5, run_id="r"):
         "memory_size": 1024,
         "run_id": run_id,
     }
-    record |= {"message_id": f"m{seq}", "status": "ok", "warm_up": 0}
+    record |= {"message_id": f"m{seq}", "sandbox_id": "s", "status": "ok", "warm_up": 0}
     event = {"timestamp": FIRST_MS + seq, "message": json.dumps(record), "logStream": "s"}
     return json.dumps(event) + "\n"
 
