@@ -44,7 +44,8 @@ def read_settings(
                 "give all its values at once, separated by commas",
             )
         if name not in usable:
-            near = difflib.get_close_matches(name, usable, n=1)
+            own = ["object"] if experiment.own_object else []
+            near = difflib.get_close_matches(name, [*usable, *own], n=1)
             hint = f"did you mean {near[0]}?" if near else "leave it out"
             raise UsageError(f"{option} {name}: {experiment.name} has no such setting", hint)
         settings[name] = _values(option, name, listed, experiment)

@@ -281,7 +281,7 @@ def _answer(
     row = max(rows, key=lambda row: row["cell"].n)
     if messages_per_s:
         yield _load(row, rows, messages_per_s)
-    answer = _course(EXPERIMENTS[plan.experiment].operation[0], row)
+    answer = _course(EXPERIMENTS[plan.experiment].operation[1], row)
     estimated = cost.estimate(plan, cells)
     sweep = f"the sweep of {counted(len(cells), 'cell')} takes {minutes(estimated.total_s)}"
     if not estimated.unpriced:
@@ -312,15 +312,15 @@ def _load(row: Row, rows: Sequence[Row], messages_per_s: float) -> str:
     return f"{load} {of_each}: {at_once} at once on average; {full} would queue"
 
 
-def _course(operation: str, row: Row) -> list[str]:
-    """When N is reached, the seconds of an operation, and when all are done."""
+def _course(operations: str, row: Row) -> list[str]:
+    """When N is reached, the seconds of the operations, and when all are done."""
     reached = f"never {row['cell'].n:,} at once, {row['most_at_once']:,} at most"
     if row["time_to_n_s"] is not None:
         reached = f"{row['cell'].n:,} at once after {_brief(row['time_to_n_s'])}"
-    each = f"no {operation} succeeds"
+    each = f"no {operations} succeed"
     if row["avg_s"] is not None:
         p99 = "" if row["p99_s"] is None else f" (p99 {significant(row['p99_s'])})"
-        each = f"one {operation} {significant(row['avg_s'])} s{p99}"
+        each = f"{operations} take {significant(row['avg_s'])} s{p99}"
     messages = row["count"] // row["repeats"]
     done = messages - row["dead_lettered"]
     count = f"{done:,}" if done == messages else f"{done:,} of {messages:,}"

@@ -77,7 +77,7 @@ def test_own_parameters_replace_the_models_and_the_seed_decides(rows, simulate, 
         ),
         (
             "download --set concurrency_value=2 --set timeout_s=5",
-            "no download succeeds; 0 of 20 done",
+            "no downloads succeed; 0 of 20 done",
         ),
         (
             "function --set concurrency_value=1",
