@@ -22,6 +22,7 @@ MOST_REPEATS = 5
 # How a record begins.
 RECORD = '{"concurrency_limit"'
 _FAULT_OF_RECORD = stored_json.fault_of("records.jsonl")
+_FAULT_OF_OBJECT = stored_json.fault_of("failed_objects.jsonl")
 # How a line that lists failed objects begins; older runs have the second form.
 _FAILURES = ('{"run_id"', '{"failed_objects"')
 _OF_LINE = ("cell", "seq", "attempt")
@@ -120,8 +121,9 @@ def failed_lines(events: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]
     """The lines among log events that list failed objects. A truncated line is left out, so its
     objects will be missing."""
     for line in _objects(events, _FAILURES):
-        is_whole = {"run_id", *_OF_LINE} <= line.keys()
-        if is_whole and isinstance(line.get("failed_objects"), list):
+        failed = line.get("failed_objects")
+        is_whole = {"run_id", *_OF_LINE} <= line.keys() and not _FAULT_OF_OBJECT(line)
+        if is_whole and isinstance(failed, list) and all(isinstance(row, dict) for row in failed):
             yield line
 
 

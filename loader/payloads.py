@@ -45,7 +45,8 @@ class Payloads:
     def of_file(cls, path: Path) -> Payloads:
         """The payloads of --payload. Raises UsageError for a file that is unreadable or invalid."""
         try:
-            return cls.of_text(path.read_bytes().decode())
+            with stored_json.opened(path.resolve()) as file:
+                return cls.of_text(file.read().decode())
         except OSError as error:
             raise UsageError(
                 f"--payload {path}: can't be read ({error.strerror}); give a file of JSON"
@@ -68,6 +69,8 @@ class Payloads:
                     raise ValueError(f'element {number} must have "payload" and "weight" alone')
                 if type(row["weight"]) not in (int, float) or not 0 < row["weight"] < math.inf:
                     raise ValueError(f"a weight must be a number above 0, got {row['weight']!r}")
+            if not math.isfinite(sum(row["weight"] for row in value)):
+                raise ValueError("the weights are too large")
             bodies = [json.dumps(row["payload"], ensure_ascii=False) for row in value]
             weights = [row["weight"] for row in value]
         longest = max(len(body.encode()) for body in bodies)

@@ -6,7 +6,6 @@ Each check looks at the values of one cell.
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sys
@@ -17,6 +16,7 @@ from experiments import go_program
 from experiments.function.work import FunctionValues
 from experiments.go_program import of_this_machine
 from experiments.package import DAMAGED, Package
+from stampede import user_json
 from stampede.checkout import INFRA
 from stampede.experiment import look
 from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong, worst
@@ -93,7 +93,9 @@ def _policy(cell: FunctionValues) -> Wrong:
     path, rule = INFRA / cell["policy_file"], RULES["policy_file"]
     way_out = "correct --set policy_file"
     try:
-        statements = json.loads(path.read_text(encoding="utf-8"))["Statement"]
+        if path.exists() and not path.is_file():
+            return PROBLEM, f"{path} isn't a file", way_out
+        statements = user_json.value_of(path.read_text(encoding="utf-8"))["Statement"]
         for statement in statements if isinstance(statements, list) else [statements]:
             if statement["Effect"] == "Deny":
                 continue

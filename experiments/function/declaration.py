@@ -48,8 +48,8 @@ class Function(Experiment):
             queried=True,
             digits=3,
             reading=(
-                "“init” is the time to import the handler’s module, once in each sandbox; it "
-                "isn’t part of the invocation."
+                "“init” is the time from the runtime’s start to its first request, once in each "
+                "sandbox; it isn’t part of the invocation."
             ),
         ),
         Metric(

@@ -223,7 +223,8 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
     for cell in plan.cells:
         # For a region that AWS doesn't have, an estimate would use another region's prices.
         endpoints.refuse_unknown_region("region", str(cell.values["region"]))
-        if "messages_per_concurrency" in options and experiment.messages(cell.values) is not None:
+        is_shared = experiment.shared_list and experiment.messages(cell.values) is not None
+        if is_shared and "messages_per_concurrency" in options:
             raise UsageError(
                 f"--messages-per-concurrency: {cell.name} takes "
                 f"{counted(cell.messages, 'message')}, which share one list of keys",

@@ -25,7 +25,8 @@ from stampede.phrases import (
 )
 from stampede.report.analysis import Analysis
 from stampede.report.caveats import caveats
-from stampede.report.findings import A_TENTH, MEMORY, Finding
+from stampede.report.cells import Figures
+from stampede.report.findings import A_TENTH, LOST_MORE, MEMORY, Finding, lost_share
 from stampede.report.intervals import MINIMUM_FOR_INTERVAL, MINIMUM_ROUNDS, Estimate
 from stampede.report.messages import failures, total_objects
 
@@ -93,7 +94,7 @@ def _basis(analysis: Analysis, headline: str) -> str:
             axes[name].words.format(value)
             for name, value in analysis.experiment.headline_of.items()
         ]
-        words += f"; the headline counts {listed(counting)}s only"
+        words += f"; the headline’s times are of {listed(counting)}s only"
     succeeded = successes_words(analysis)
     return words if succeeded in headline else f"{words}; {succeeded}"
 
@@ -164,18 +165,31 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
 
 
 def headline_for_losses(analysis: Analysis) -> str:
-    """A choice that lost messages isn't ranked against one that lost none."""
-    for compare in analysis.compares("choice"):
-        rows = _rows(analysis, compare)
-        lossy = [row for row in rows if analysis.cells[row.baseline].lost and not row.ratio]
-        clean = [row for row in lossy if not analysis.cells[row.subject].lost]
-        if clean and not any(row.ratio for row in rows):
-            row = max(clean, key=lambda row: analysis.cells[row.baseline].lost)
-            loser, winner = (cell.words_of(compare.axes) for cell in (row.baseline, row.subject))
-            figures, here = analysis.cells[row.baseline], _here(analysis, row.subject, compare.axes)
-            of_sent = f"{figures.lost:,} of {counted(figures.counts['sent'] or 0, 'message')}"
-            return f"{loser} lost {of_sent}, and {winner} none{here}, so they aren’t ranked."
+    """A choice or an N that lost more messages isn't compared with one that lost fewer."""
+    for kind in ("choice", "scale"):
+        for compare in analysis.compares(kind):
+            rows = _rows(analysis, compare)
+            lossy = [row for row in rows if row.why == LOST_MORE]
+            is_decided = any(row.ratio for row in rows) and kind == "choice"
+            if lossy and not is_decided:
+                row = lossy[-1]
+                cells = sorted(
+                    (analysis.cells[cell] for cell in (row.subject, row.baseline)),
+                    key=lost_share,
+                )
+                fewer, more = (_losses(figures, compare) for figures in cells)
+                return f"{more} messages, and {fewer}, so they aren’t compared."
     return ""
+
+
+def _losses(figures: Figures, compare: Compare) -> str:
+    """`ranges lost 2 of 12`, `crt none`."""
+    name = figures.cell.words_of(compare.axes)
+    return (
+        f"{name} lost {figures.lost:,} of {figures.counts['sent']:,}"
+        if figures.lost
+        else f"{name} none"
+    )
 
 
 def headline_for_knee(analysis: Analysis) -> str:

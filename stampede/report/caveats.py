@@ -22,7 +22,7 @@ def caveats(analysis: Analysis) -> list[str]:
     parts = (
         _ignored,
         _replaced,
-        _unsuccessful,
+        unsuccessful,
         _interrupted,
         _partly_full,
         _unfair,
@@ -42,6 +42,16 @@ def caveats(analysis: Analysis) -> list[str]:
     return sentences
 
 
+def of_one_side(analysis: Analysis) -> list[str]:
+    """What to know of one of two runs that are compared, besides what never succeeded."""
+    return [*_interrupted(analysis), *_partly_full(analysis)]
+
+
+def of_the_place(analysis: Analysis) -> list[str]:
+    """What the place where a run took place can't show."""
+    return [*_ignored(analysis), *_replaced(analysis)]
+
+
 def _ignored(analysis: Analysis) -> list[str]:
     return [f"{capitalised(analysis.run.without_effect)}."] if analysis.run.without_effect else []
 
@@ -50,7 +60,7 @@ def _replaced(analysis: Analysis) -> list[str]:
     return [stand_in.sentence for stand_in in analysis.run.stand_ins(analysis.cells)]
 
 
-def _unsuccessful(analysis: Analysis) -> list[str]:
+def unsuccessful(analysis: Analysis) -> list[str]:
     missing = sum(figures.lost for figures in analysis.planned)
     sent = sum(figures.counts["sent"] or 0 for figures in analysis.planned)
     objects = total_objects(analysis.account)
@@ -102,10 +112,8 @@ def _share_at_n(analysis: Analysis) -> str:
     least = min((overlap.share_at_n for overlap in at_n), default=1.0)
     if n == 1 or least >= LEAST_AT_N:
         return ""
-    return (
-        f"N = {n:,} ran at once for {percent(least)} % of the time at the least; more messages "
-        "(--messages-per-concurrency) raise that."
-    )
+    share = "under 0.1" if least < 0.001 else percent(least)
+    return f"N = {n:,} ran at once for only {share} % of the time."
 
 
 def _unfair(analysis: Analysis) -> list[str]:

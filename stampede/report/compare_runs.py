@@ -15,7 +15,7 @@ from stampede.phrases import listed, ratios, size_words
 from stampede.report import pictures
 from stampede.report.analysis import Analysis, analyse
 from stampede.report.answer import successes_words
-from stampede.report.caveats import caveats
+from stampede.report.caveats import of_one_side, of_the_place, unsuccessful
 from stampede.report.cells import Figures
 from stampede.report.details import settings
 from stampede.report.findings import STAND_IN_RAN, Finding, compared, has_enough
@@ -191,7 +191,9 @@ def _page(
     table = _results(sides)
     compared_table = comparisons(findings, experiment, f": {OTHER} against {BASE}")
     settings_table = settings([base.run, other.run])
-    lines = list(dict.fromkeys(line for side in sides.values() for line in caveats(side)))
+    lost = [f"{letter}: {line}" for letter, side in sides.items() for line in unsuccessful(side)]
+    lines = [f"{letter}: {line}" for letter, side in sides.items() for line in of_one_side(side)]
+    places = list(dict.fromkeys(line for side in sides.values() for line in of_the_place(side)))
     drift = ["The runs weren’t interleaved, so a difference may be drift."] if findings else []
     page = Page(
         title=f"{base.run.run_id} and {other.run.run_id}",
@@ -207,7 +209,7 @@ def _page(
             base, findings, "ratios", f"Times as fast: {OTHER} against {BASE}, by medians"
         ),
         tables=[table, compared_table] if compared_table else [table],
-        caveats=[*differences, *drift, *lines][:MOST_CAVEATS],
+        caveats=[*lost, *differences, *drift, *lines, *places][:MOST_CAVEATS],
         details=[Detail("other", "Other differences", tables=[settings_table])]
         if settings_table
         else [],

@@ -497,7 +497,7 @@ def _definitions(analysis: Analysis) -> Detail:
         ),
         (
             "same, faster, slower",
-            "The whole interval lies within 10 % of 1, or beyond that on one side.",
+            "The whole interval lies within 10 % of 1 (0.90 to 1.11), or beyond on one side.",
         ),
         (
             "at least slightly",
@@ -505,7 +505,7 @@ def _definitions(analysis: Analysis) -> Detail:
         ),
         ("peak", f"The most {workers} that ran at once, failed and repeated attempts among them."),
         ("at N", "The part of the time from first start to last end with N running."),
-        (f"all {workers}", "What they got together over that time."),
+        (f"all {workers}", "What their successes got together over that time, pauses included."),
     ]
     if analysis.experiment.knee:
         knee = "The smallest value that no larger one beats by more than 10 % in the median"

@@ -16,6 +16,7 @@ from stampede.report.billing import billed_samples
 from stampede.report.cells import Figures
 from stampede.report.findings import (
     A_MILLION,
+    LOST_ALIKE,
     MEMORY,
     SIZES_DIFFER,
     STAND_IN_RAN,
@@ -25,7 +26,7 @@ from stampede.report.findings import (
     groups,
     has_enough,
     level_of,
-    lost_words,
+    lost_share,
 )
 from stampede.report.intervals import SHORTEST_S, Estimate, Sample, interval, rounds_in_common
 from stampede.report.run import Run
@@ -187,14 +188,15 @@ def _usd(run: Run, cell: Cell, billed: Sample) -> Score | None:
 
 
 def _candidates(group: Sequence[Figures]) -> list[Figures]:
-    """The sizes that may hold a title: with enough measurements and, if any size lost no message,
-    without a loss."""
+    """The sizes that may hold a title: with enough measurements, and without losing more messages
+    than another."""
     enough = [
         figures
         for figures in group
         if has_enough(figures) and figures.sample.values[0] >= SHORTEST_S
     ]
-    return [figures for figures in enough if not figures.lost] or enough
+    least = min(map(lost_share, enough), default=0.0)
+    return [figures for figures in enough if lost_share(figures) <= least + LOST_ALIKE]
 
 
 def _scores(
@@ -256,7 +258,7 @@ def _titled(
         if not any(cell in rivals for rivals in scores.values()):
             why = "too few measurements"
             if figures.lost:
-                why = lost_words(figures)
+                why = f"{figures.lost:,} of its messages never succeeded"
         findings.append(
             Finding(
                 "memory",

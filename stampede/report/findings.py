@@ -33,6 +33,9 @@ A_MILLION = 1_000_000
 Kind = Literal["scale", "choice", "knee", "size", "memory", "start", "run"]
 Level = Literal["holds", "slower", "faster", "unclear", "unknown"]
 STAND_IN_RAN = "a stand-in ran"
+LOST_MORE = "one lost more messages"
+# The most by which the lost shares of two compared cells may differ.
+LOST_ALIKE = 0.01
 TOO_FEW = f"fewer than {MINIMUM_FOR_COMPARISON} measurements"
 SIZES_DIFFER = "the amounts moved differ or aren’t recorded"
 
@@ -75,8 +78,8 @@ class Finding:
 
     @property
     def is_best(self) -> bool:
-        """Whether the subject is its own baseline, as the fastest of its group."""
-        return self.subject == self.baseline
+        """Whether the subject is its own baseline, as the first of its group."""
+        return self.kind in ("knee", "memory") and self.subject == self.baseline
 
     def as_dict(self) -> dict[str, Any]:
         """The finding as stored in statistics.json."""
@@ -143,8 +146,9 @@ def _of_kind(
                 pairs += [(compare, figures, timed[0]) for figures in timed[1:]]
                 continue
             enough = [figures for figures in timed if has_enough(figures)] or timed
-            # A choice that lost messages wins against none that didn't.
-            rivals = [figures for figures in enough if not figures.lost] or enough
+            # A choice that loses messages doesn't win by that.
+            least = min(map(lost_share, enough))
+            rivals = [figures for figures in enough if lost_share(figures) <= least + LOST_ALIKE]
             fastest = min(rivals, key=lambda figures: figures.sample.median)
             pairs += [(compare, fastest, figures) for figures in timed if figures is not fastest]
     among = _at_once(kind, pairs)
@@ -187,8 +191,6 @@ def compared(
     """One cell against another."""
     finding = Finding(kind, compare.name, figures.cell, base.cell, among=among)
     why = refusal(figures, base, experiment, compare.axes)
-    if kind == "choice" and base.lost > 0 == figures.lost:
-        why = lost_words(base)
     if why:
         return replace(finding, why=why)
     ratio = speed_ratio(figures.sample, base.sample, among)
@@ -204,14 +206,18 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
         return TOO_FEW
     if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:
         return "an operation took no measurable time"
+    if abs(lost_share(figures) - lost_share(base)) > LOST_ALIKE:
+        return LOST_MORE
     is_sized = figures.size_bytes is not None or is_of_athena(figures, experiment)
     if not is_sized or figures.size_bytes != base.size_bytes:
         return SIZES_DIFFER
     return ""
 
 
-def lost_words(figures: Figures) -> str:
-    return f"{figures.lost:,} of its messages never succeeded"
+def lost_share(figures: Figures) -> float:
+    """The share of a cell's messages that never succeeded."""
+    sent = figures.counts.get("sent") or 0
+    return figures.lost / sent if sent else 0.0
 
 
 def level_of(ratio: Estimate) -> Level:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import os
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,7 +75,7 @@ def unfinished(run: Run, resume: str | None = None) -> list[str]:
     return [
         f"{len(missing)} of {len(run.cells)} planned cells "
         f"{'was' if len(missing) == 1 else 'were'} not finished: {cells}. To finish, run `stampede "
-        f"sweep {run.experiment.name} --resume {resume or run.run_id}`."
+        f"sweep {run.experiment.name} --resume {resume or shlex.quote(run.run_id)}`."
     ]
 
 

@@ -227,10 +227,9 @@ def forest(
     for row in rows:
         axes = row.axes(analysis.experiment)
         where = row.subject.words_without((*axes, *common), shown)
-        label = f"{row.subject.words_of(axes)} / {row.baseline.words_of(axes)}" + (
-            f", {where}" if where else ""
-        )
-        ratios.append(Ratio(label, *row.ratio))
+        sides = f"{row.subject.words_of(axes)} / {row.baseline.words_of(axes)}" if axes else ""
+        label = ", ".join(filter(None, [sides, where]))
+        ratios.append(Ratio(label or "measured", *row.ratio))
     words = "; ".join(f"{ratio.label}: {ratio.value:.2f}" for ratio in ratios)
     return charts.forest(
         name, title or "Times as fast, by medians", f"{words}.", ratios, "times as fast"

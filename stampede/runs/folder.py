@@ -69,9 +69,11 @@ class RunFolder:
     def as_argument(self) -> str:
         """`name` for a shell command, with --results-dir if it isn't the default."""
         parent = self.path.parent
+        # a name that looks like an option
+        name = shlex.quote(f"./{self.name}" if self.name.startswith("-") else self.name)
         if parent.resolve() == RESULTS_DIR.resolve():
-            return self.name
-        return f"{self.name} --results-dir {shlex.quote(str(parent))}"
+            return name
+        return f"{name} --results-dir {shlex.quote(str(parent))}"
 
     @cached_property
     def run_id(self) -> str:

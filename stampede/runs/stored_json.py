@@ -16,6 +16,7 @@ import msgspec
 MOST_LEVELS = 200
 _MESSAGE: dict[str, tuple[type, ...]] = {"cell": (str,), "seq": (int,)}
 _SENT = {**_MESSAGE, "sent_at_ms": (int,)}
+LARGEST = 2**63 - 1
 _WORDS = {str: "a text", int: "a whole number", type(None): "null"}
 # By file, the required fields of a line, each with its allowed types.
 LINES: dict[str, dict[str, tuple[type, ...]]] = {
@@ -143,8 +144,10 @@ def fault_of(name: str) -> Callable[[Mapping[str, Any]], str]:
     needed = LINES.get(name, {})
 
     def fault(row: Mapping[str, Any]) -> str:
-        is_valid = all(type(row.get(key, ...)) in kinds for key, kinds in needed.items())
-        return "" if is_valid else rule_of(name)
+        values = {key: row.get(key, ...) for key in needed}
+        is_valid = all(type(values[key]) in kinds for key, kinds in needed.items())
+        is_small = all(abs(value) <= LARGEST for value in values.values() if type(value) is int)
+        return "" if is_valid and is_small else rule_of(name)
 
     return fault
 

@@ -88,6 +88,7 @@ def unseen(analysis: Analysis, headline: str) -> set[str]:
     texts += [chart.words for chart in [first(analysis)] if chart]
     sizes = (figures.size_bytes for figures in analysis.cells.values())
     texts += [size_words(size) for size in sizes if size]
+    texts += [f"{row.lost:,} {row.counts['sent'] or 0:,}" for row in analysis.cells.values()]
     shares = [100 * end for row in analysis.findings for end in row.ratio or () if end]
     texts += [f"{whole:.0f}" for share in shares for whole in (share, share // 1, share // 1 + 1)]
     numbers = re.findall(

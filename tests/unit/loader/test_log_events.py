@@ -6,7 +6,7 @@ import json
 import pytest
 
 from loader import log_events
-from loader.log_events import LogEvents, records
+from loader.log_events import LogEvents, failed_lines, failed_rows, records
 from tests.fakes.simulated_aws import EPOCH_MS
 
 OWN = {"concurrency_limit": 1, "run_id": "r", "cell": "c", "seq": 0, "status": "ok"}
@@ -68,9 +68,23 @@ def test_the_rest_is_fetched_after_a_full_page_without_a_token(logs, monkeypatch
 
 @pytest.mark.parametrize(
     "changed",
-    [{"cell": {}}, {"seq": "1"}, {"seq": 0.5}, {"status": []}, {"run_id": None, "seq": None}],
+    [
+        {"cell": {}},
+        {"seq": "1"},
+        {"seq": 0.5},
+        {"seq": 10**30},
+        {"status": []},
+        {"run_id": None, "seq": None},
+    ],
 )
 def test_a_line_that_could_not_be_stored_as_a_record_is_ignored(changed):
     good = json.dumps(OWN)
     lines = [json.dumps(OWN | changed), good, good[:-1], "[" * 9, '{"concurrency_limit"}']
     assert list(records({"message": line} for line in lines)) == [OWN]
+
+
+def test_a_line_that_only_looks_like_one_of_failed_objects_is_ignored():
+    line = {"run_id": "r", "cell": "c", "seq": 0, "attempt": 1}
+    shaped = [line | {"failed_objects": rows} for rows in (["a"], {}, [{"line": 1}])]
+    [listed] = failed_lines({"message": json.dumps(each)} for each in shaped)
+    assert [row["line"] for row in failed_rows([listed])] == [1]

@@ -38,6 +38,7 @@ def test_a_json_value_is_sent_unchanged_and_a_list_is_one_unless_its_elements_ha
         ('[{"payload": 1, "weight": 3}, {"payload": 2, "wieght": 1}]', "element 2 must"),
         ('[{"payload": 1, "wieght": 3}]', "element 1 must"),
         ('[{"payload": 1, "weight": 0}]', "above 0, got 0"),
+        (json.dumps([{"payload": 1, "weight": 1e308}] * 2), "too large"),
         (json.dumps("x" * MOST_BYTES), "at most 1,046,528"),
         (None, "No such file"),
     ],

@@ -163,6 +163,17 @@ def test_a_choice_that_lost_messages_is_not_ranked(tmp_path):
     assert any("later delivery" in caveat for caveat in answer.caveats)
 
 
+def test_an_n_that_lost_messages_is_not_compared_with_one_that_lost_none(tmp_path):
+    folder = synthetic.write(tmp_path / "run", EXPERIMENTS["download"], BY_N, target="aws")
+    fails = {"status": "error", "error_type": "Ended"}
+    synthetic.change_records(
+        folder, lambda row: fails if row["concurrency_limit"] == 10 and row["seq"] % 4 == 1 else {}
+    )
+    assert re.match(
+        r"N = 10 lost \d+ of 120 messages, and N = 1 none", say(analysed(folder)).headline
+    )
+
+
 def test_no_speed_is_claimed_if_most_objects_failed(tmp_path):
     folder = synthetic.write(tmp_path / "run", EXPERIMENTS["copy"], ["parallel_limit=10"])
     synthetic.change_records(folder, lambda row: {"copied": 1, "failed": row["planned"] - 1})
@@ -170,11 +181,12 @@ def test_no_speed_is_claimed_if_most_objects_failed(tmp_path):
 
 
 def test_there_are_at_most_five_caveats_the_most_important_first(tmp_path):
-    alone = lasting([0.1] * 12, sdk="botocore 1.0")
+    alone = lasting([0.1] * 11, sdk="botocore 1.0")[1:]
     too_many = [record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]
-    folder = handmade_run.write(tmp_path / "run", [*FAILED[:2], *alone[2:], *too_many], [1, 2])
+    records = [*FAILED[:1], *alone, *too_many, error(0, 200, n=2, seq=10)]
+    folder = handmade_run.write(tmp_path / "run", records, [1, 2])
     (folder / "evidence.json").write_text('{"checks": [{"id": "redelivery", "contradicted": 1}]}')
-    keys = ["assumes of AWS", "2 of 22 messages", "10 with", "drift", "botocore 1.0 and 2.0"]
+    keys = ["assumes of AWS", "2 of 22 messages", "11 with", "drift", "botocore 1.0 and 2.0"]
     lines = say(analysed(folder)).caveats
     assert len(lines) == 5 and all(key in line for key, line in zip(keys, lines, strict=True)), (
         lines

@@ -59,6 +59,16 @@ def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(run_of,
         ["3", "B", "0.211"],
     ]
     assert "interleaved" in text_of(page)
+    [ratio] = [row for row in rows_of(page) if "slower" in row[-1]]
+    assert "0.50" in ratio
+
+
+def test_a_run_that_lost_messages_is_not_faster_than_one_that_lost_none(run_of, tmp_path):
+    records = [*lasting([at / 2 for at in SECONDS], n=1), handmade_run.error(0, 1, n=1, seq=99)]
+    lossy = handmade_run.write(tmp_path / "two", records, run_id="two")
+    compared = compare([run_of("one", {1: 1}), lossy], tmp_path)
+    assert "one lost more messages" in compared.headline
+    assert "B: 1 of 13 messages" in text_of(page_of(tmp_path, "comparison.html"))
 
 
 def test_a_run_compared_with_its_copy_claims_nothing(run_of, tmp_path):

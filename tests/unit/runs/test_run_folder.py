@@ -29,6 +29,8 @@ def test_a_run_is_found_as_the_newest_or_by_its_folder_and_a_renamed_one_keeps_i
     renamed = RunFolder.find(Path("results"), "runs/renamed")
     assert newest.name == renamed.run_id == "a"
     assert renamed.as_argument == "renamed --results-dir runs"
+    assert RunFolder(Path("results/$(x)")).as_argument == "'$(x)'"
+    assert RunFolder(Path("results/--help")).as_argument == "./--help"
 
 
 @pytest.mark.parametrize("run_id", ["", "../x", "a b", ".hidden", 'a"b', "x" * 81])
