@@ -8,6 +8,7 @@ out of the figures.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -29,10 +30,15 @@ _FILES = (
 
 
 def whole_rounds(folder: RunFolder, shares: Mapping[str, Sequence[int]]) -> int:
-    """How many rounds of an interrupted block are done: every message has a record or is a dead
-    letter. `shares` has the number of messages that each cell sends in each round."""
-    names = ("records.jsonl", "dead_letters.jsonl")
-    ended = {(row["cell"], row["seq"]) for name in names for row in folder.rows(name)}
+    """How many rounds of an interrupted block are done: every message succeeded, is a dead letter
+    or was a query, which isn't repeated. A failed message would be delivered again, but resuming
+    empties the queue. `shares` has the number of messages that each cell sends in each round."""
+    rows = itertools.chain(folder.rows("records.jsonl"), folder.rows("dead_letters.jsonl"))
+    ended = {
+        (row["cell"], row["seq"])
+        for row in rows
+        if row.get("status") != "error" or row.get("execution_id")
+    }
     sent = (row for row in folder.rows(SENT) if (row["cell"], row["seq"]) in ended)
     done = Counter((row["cell"], row.get("round")) for row in sent)
     rounds = len(next(iter(shares.values())))

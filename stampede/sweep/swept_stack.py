@@ -39,6 +39,7 @@ class SweptStack:
         self.is_guest = False
         self.has_new_permissions = False  # since the last apply
         self._started_emulator = False
+        self._joins = True  # nothing that this sweep has started
         self._terraform: Terraform | None = None
         self._access: ministack.Access | None = None  # of the embedded AWS
         self._applied: Mapping[str, Any] = {}
@@ -71,7 +72,7 @@ class SweptStack:
             self._terraform.init()
             self._refuse_foreign()
         except BaseException:
-            if self._started_emulator:
+            if not self._joins:  # one that ran before may hold a stack that was kept
                 ministack.stop(stack.STATE_DIR)
             raise
         stack_lock.own(self._kind, self._run_id, started_emulator=self._started_emulator)
@@ -149,11 +150,11 @@ class SweptStack:
         return targets.configured(outputs)
 
     def _start_emulator(self) -> bool:
-        """Start the emulator unless it runs; returns whether a sweep started it, and so must stop
+        """Start the emulator, or join it; returns whether a sweep started it, and so must stop
         it."""
-        joins = ministack.running(stack.STATE_DIR) is not None
+        self._joins = ministack.running(stack.STATE_DIR) is not None
         embedded.start(follow_parent=not self.keep)
-        is_of_a_sweep = not joins or bool(stack_lock.owner("local").get("started_emulator"))
+        is_of_a_sweep = not self._joins or bool(stack_lock.owner("local").get("started_emulator"))
         return is_of_a_sweep and not self.is_guest
 
     def _refuse_foreign(self) -> None:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from loader.flood import MOST_UNRECORDED, sent_log
-from loader.unfinished_cell import abandoned, set_aside
+from loader.unfinished_cell import abandoned, set_aside, whole_rounds
 from stampede.errors import UsageError
 from stampede.runs.folder import RunFolder
 
@@ -59,6 +59,17 @@ def test_a_cells_rows_are_set_aside_even_after_a_kill_between_two_files(
     for printed in ("[1]", "{", '{"cell": {}, "seq": {}}'):  # by a user's function
         assert not is_abandoned({"timestamp": 1, "message": printed})
     assert not (begun.path / "unanswered.jsonl").exists(), "no missing file is created"
+
+
+def test_a_round_with_a_message_that_would_be_delivered_again_is_not_done(folder):
+    sent = [{"cell": "a", "seq": seq, "sent_at_ms": 1, "round": 1 + seq // 2} for seq in range(6)]
+    folder.append("sent.jsonl", sent)
+    folder.append("dead_letters.jsonl", [{"cell": "a", "seq": 1, "message_id": "m"}])
+    ok, failed = {"cell": "a", "status": "ok"}, {"cell": "a", "status": "error"}
+    query = failed | {"execution_id": "e"}
+    folder.append("records.jsonl", [ok | {"seq": 0}, ok | {"seq": 2}, query | {"seq": 3}])
+    folder.append("records.jsonl", [ok | {"seq": 4}, failed | {"seq": 5}])
+    assert whole_rounds(folder, {"a": [2, 2, 2]}) == 2
 
 
 def test_the_flood_ends_before_sending_if_sent_messages_cannot_be_written(folder):

@@ -189,6 +189,24 @@ def test_an_emulator_with_the_users_own_resources_is_not_stopped(calls, monkeypa
     assert made._start_emulator() is not is_guest
 
 
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_refused_sweep_stops_only_an_emulator_that_it_has_started(calls, monkeypatch, runs):
+    """One that ran before may hold the stack of an earlier sweep, which kept it."""
+    access = ministack.Access("http://e", "key", "secret")
+    emulator, terraform = SimpleNamespace(access=access), SimpleNamespace(init=lambda: None)
+    terraform.resources = lambda: ["of another"]
+    answers = iter([emulator if runs else None, emulator])
+    monkeypatch.setattr(swept_stack.ministack, "running", lambda state_dir: next(answers))
+    monkeypatch.setattr(swept_stack.embedded, "start", lambda follow_parent: None)
+    monkeypatch.setattr(swept_stack, "prepare", lambda: None)
+    monkeypatch.setattr(swept_stack.stack, "lay_out", lambda: None)
+    monkeypatch.setattr(swept_stack.targets, "local_terraform", lambda *_, **options: terraform)
+    stack_lock.own("local", "earlier", started_emulator=True)
+    with pytest.raises(UsageError, match="by run earlier"):
+        SweptStack("local", "r", keep=False, take_over=False).open()
+    assert calls == ([] if runs else ["stop emulator"])
+
+
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_stack_locked_by_another_terraform_is_left_alone(swept, calls, is_first):
     made = swept("aws", applies=[*([] if is_first else [()]), StateLockedError("locked")])
