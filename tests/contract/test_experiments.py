@@ -118,6 +118,12 @@ def test_its_dry_run_prints_every_cell_the_duration_and_the_cost(plan, capsys, m
     assert "duration: about" in printed.err and "USD" in printed.err
 
 
+def test_it_takes_a_number_of_messages_or_says_why_not(experiment, capsys):
+    command = ["sweep", experiment.name, "--messages-per-concurrency", "4", "--dry-run"]
+    assert main(command) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_its_bill_has_a_price_for_every_line_and_a_total(plan):
     estimate = cost.estimate(plan)
     assert min(estimate.total_usd, estimate.total_s) > 0 and estimate.unpriced == []
