@@ -26,7 +26,7 @@ from stampede.phrases import (
 from stampede.report.analysis import Analysis
 from stampede.report.caveats import caveats
 from stampede.report.cells import Figures
-from stampede.report.findings import A_TENTH, LOST_MORE, MEMORY, Finding, lost_share
+from stampede.report.findings import A_TENTH, LOST_MORE, MEMORY, Finding
 from stampede.report.intervals import MINIMUM_FOR_INTERVAL, MINIMUM_ROUNDS, Estimate
 from stampede.report.messages import failures, total_objects
 
@@ -166,30 +166,25 @@ def headline_for_unreached_n(analysis: Analysis) -> str:
 
 def headline_for_losses(analysis: Analysis) -> str:
     """A choice or an N that lost more messages isn't compared with one that lost fewer."""
-    for kind in ("choice", "scale"):
-        for compare in analysis.compares(kind):
-            rows = _rows(analysis, compare)
-            lossy = [row for row in rows if row.why == LOST_MORE]
-            is_decided = any(row.ratio for row in rows) and kind == "choice"
-            if lossy and not is_decided:
-                row = lossy[-1]
-                cells = sorted(
-                    (analysis.cells[cell] for cell in (row.subject, row.baseline)),
-                    key=lost_share,
-                )
-                fewer, more = (_losses(figures, compare) for figures in cells)
-                return f"{more} messages, and {fewer}, so they aren’t compared."
+    for compare in [*analysis.compares("choice"), *analysis.compares("scale")]:
+        rows = _rows(analysis, compare)
+        lossy = [row for row in rows if row.why == LOST_MORE]
+        is_ranked = compare.kind == "choice" and any(row.ratio for row in rows)
+        if not lossy or is_ranked:
+            continue
+        sides = [analysis.cells[cell] for cell in (lossy[-1].subject, lossy[-1].baseline)]
+        sides.sort(key=lambda figures: figures.lost_share)
+        fewer, more = (_losses(figures, compare) for figures in sides)
+        return f"{more} messages, and {fewer}, so they aren’t compared."
     return ""
 
 
 def _losses(figures: Figures, compare: Compare) -> str:
     """`ranges lost 2 of 12`, `crt none`."""
     name = figures.cell.words_of(compare.axes)
-    return (
-        f"{name} lost {figures.lost:,} of {figures.counts['sent']:,}"
-        if figures.lost
-        else f"{name} none"
-    )
+    if not figures.lost:
+        return f"{name} none"
+    return f"{name} lost {figures.lost:,} of {figures.counts['sent']:,}"
 
 
 def headline_for_knee(analysis: Analysis) -> str:

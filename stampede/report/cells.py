@@ -218,6 +218,12 @@ class Figures:
         return max(0, (self.counts.get("sent") or 0) - (self.counts.get("succeeded") or 0))
 
     @property
+    def lost_share(self) -> float:
+        """The share of its messages that never succeeded."""
+        sent = self.counts.get("sent") or 0
+        return self.lost / sent if sent else 0.0
+
+    @property
     def rounds(self) -> int:
         """How many rounds it ran in, over all repeats, if rounds are resampled; else 0."""
         return 0 if self.sample.rounds is None else len(np.unique(self.sample.rounds))
@@ -348,9 +354,12 @@ def _counts(store: Store, experiment: Experiment, counted: str) -> dict[int | No
     fields = sorted(metrics | {"bytes", "seconds"})
     sums = "".join(
         f', fsum("{name}") FILTER ({counted}) AS "sum_of_{name}"'
-        f', max("{name}") FILTER ({counted}) AS "most_of_{name}"'
         f', count("{name}") FILTER ({counted}) AS "count_of_{name}"'
         for name in fields
+    )
+    largest = {metric.field for metric in experiment.metrics if metric.how == "max"}
+    sums += "".join(
+        f', max("{name}") FILTER ({counted}) AS "most_of_{name}"' for name in sorted(largest)
     )
     rows = store.connection.execute(_COUNTS.format(counted=counted, sums=sums))
     names = [name for name, *_ in rows.description]

@@ -411,19 +411,18 @@ def _bad_if_contradicted(row: Row) -> str:
 
 def _environment(analysis: Analysis) -> Detail:
     terms = environment(analysis.run)
-    same = _set_in_all_cells(analysis.run.manifest)
+    same = _set_in_all_cells(analysis.run)
     return Detail("environment", "This run", terms=[*terms, *([("set", same)] if same else [])])
 
 
-def _set_in_all_cells(manifest: Mapping[str, Any]) -> str:
+def _set_in_all_cells(run: Run) -> str:
     """`object_size_mb=64, ...`: what the plan sets alike for all cells."""
-    plan, cells = manifest.get("plan"), manifest.get("cells")
-    if not isinstance(plan, Mapping) or not isinstance(cells, list) or not cells:
+    plan, cell = run.manifest.get("plan"), next(iter(run.cells.values()), None)
+    names = plan.get("fixed") if isinstance(plan, Mapping) else None
+    if cell is None or not isinstance(names, list):
         return ""
-    names, values = plan.get("fixed"), cells[0].get("values")
-    if not isinstance(names, list) or not isinstance(values, Mapping):
-        return ""
-    return ", ".join(f"{name}={hcl.text_of(values[name])}" for name in names if name in values)
+    fixed = {name: cell.values[name] for name in map(str, names) if name in cell.values}
+    return ", ".join(f"{name}={hcl.text_of(value)}" for name, value in fixed.items())
 
 
 def environment(run: Run) -> list[tuple[str, str]]:

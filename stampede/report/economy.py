@@ -16,7 +16,6 @@ from stampede.report.billing import billed_samples
 from stampede.report.cells import Figures
 from stampede.report.findings import (
     A_MILLION,
-    LOST_ALIKE,
     MEMORY,
     SIZES_DIFFER,
     STAND_IN_RAN,
@@ -26,7 +25,7 @@ from stampede.report.findings import (
     groups,
     has_enough,
     level_of,
-    lost_share,
+    losing_least,
 )
 from stampede.report.intervals import SHORTEST_S, Estimate, Sample, interval, rounds_in_common
 from stampede.report.run import Run
@@ -195,8 +194,7 @@ def _candidates(group: Sequence[Figures]) -> list[Figures]:
         for figures in group
         if has_enough(figures) and figures.sample.values[0] >= SHORTEST_S
     ]
-    least = min(map(lost_share, enough), default=0.0)
-    return [figures for figures in enough if lost_share(figures) <= least + LOST_ALIKE]
+    return losing_least(enough)
 
 
 def _scores(

@@ -146,10 +146,7 @@ def _of_kind(
                 pairs += [(compare, figures, timed[0]) for figures in timed[1:]]
                 continue
             enough = [figures for figures in timed if has_enough(figures)] or timed
-            # A choice that loses messages doesn't win by that.
-            least = min(map(lost_share, enough))
-            rivals = [figures for figures in enough if lost_share(figures) <= least + LOST_ALIKE]
-            fastest = min(rivals, key=lambda figures: figures.sample.median)
+            fastest = min(losing_least(enough), key=lambda figures: figures.sample.median)
             pairs += [(compare, fastest, figures) for figures in timed if figures is not fastest]
     among = _at_once(kind, pairs)
     return sorted(
@@ -206,7 +203,7 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
         return TOO_FEW
     if min(side.sample.values[0] for side in (figures, base)) < SHORTEST_S:
         return "an operation took no measurable time"
-    if abs(lost_share(figures) - lost_share(base)) > LOST_ALIKE:
+    if abs(figures.lost_share - base.lost_share) > LOST_ALIKE:
         return LOST_MORE
     is_sized = figures.size_bytes is not None or is_of_athena(figures, experiment)
     if not is_sized or figures.size_bytes != base.size_bytes:
@@ -214,10 +211,10 @@ def refusal(figures: Figures, base: Figures, experiment: Experiment, axes: Seque
     return ""
 
 
-def lost_share(figures: Figures) -> float:
-    """The share of a cell's messages that never succeeded."""
-    sent = figures.counts.get("sent") or 0
-    return figures.lost / sent if sent else 0.0
+def losing_least(cells: Sequence[Figures]) -> list[Figures]:
+    """The cells that may win: one that loses messages doesn't win by that."""
+    least = min((figures.lost_share for figures in cells), default=0.0)
+    return [figures for figures in cells if figures.lost_share <= least + LOST_ALIKE]
 
 
 def level_of(ratio: Estimate) -> Level:
