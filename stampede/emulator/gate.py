@@ -39,6 +39,9 @@ SKEW_S = 15 * 60  # that of S3, SQS and STS
 LONGEST_S = 7 * 24 * 3600  # of a presigned URL
 # How much of a refused request is read, so that its client still receives the answer.
 MOST_DRAINED_BYTES = 2**20
+# The longest body that is held before its signature can be checked: a function's package of 50 MB
+# (https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html), in Base64.
+MOST_UNCHECKED_BYTES = 70 * 2**20
 
 
 class RefusedError(Exception):
@@ -63,8 +66,11 @@ def guarded(app: Callable, port: int) -> Callable:
         body = None
         try:
             scope = _at_its_path(scope, headers, hosts)
-            check_body = _signed_head(scope, headers)
-            body = await _read(receive)
+            most_bytes, check_body = _signed_head(scope, headers)
+            received = await _read(receive, most_bytes)
+            if len(received) >= most_bytes:
+                raise RefusedError("AccessDenied", "too long for a body without a checksum")
+            body = received
             check_body(body)
         except RefusedError as refused:
             if body is None:
@@ -97,9 +103,9 @@ def _at_its_path(scope: dict, headers: dict[str, str], hosts: re.Pattern) -> dic
     return scope | {"path": unquote(path.decode()), "raw_path": path}
 
 
-def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None]:
-    """Refuse a request whose head has no valid, recent signature by a key of this run. Return the
-    check of its body."""
+def _signed_head(scope: dict, headers: dict[str, str]) -> tuple[float, Callable[[bytes], None]]:
+    """Refuse a request whose head has no valid, recent signature by a key of this run. Return how
+    many bytes its body may have, and the check of its body."""
     try:
         query = parse_qs(scope["query_string"].decode("ascii"), keep_blank_values=True)
         signature, expires_s, token = _signature(headers, query)
@@ -123,16 +129,25 @@ def _signed_head(scope: dict, headers: dict[str, str]) -> Callable[[bytes], None
     if is_ministacks and key != os.environ["AWS_ACCESS_KEY_ID"]:
         raise RefusedError("AccessDenied", "MiniStack's own pages are for the run's own key")
 
-    def check_body(body: bytes) -> None:
+    declared = headers.get("x-amz-content-sha256", "")
+
+    def check_signature(body: bytes) -> None:
         request = (scope["method"], scope["raw_path"].decode(), query, headers, body)
         secret = credential.secret_access_key
         if failure := sigv4.header_signature_failure(signature, secret, *request, presigned=is_url):
             raise RefusedError(*failure)
-        declared = headers.get("x-amz-content-sha256", "")
+
+    def check_body(body: bytes) -> None:
+        check_signature(body)
         if re.fullmatch("[0-9a-f]{64}", declared) and hashlib.sha256(body).hexdigest() != declared:
             raise RefusedError("SignatureDoesNotMatch", "the body isn't the one that was signed")
 
-    return check_body
+    # Otherwise the signature covers the body itself, or each of its chunks.
+    covers_head_alone = is_url or (declared and not declared.startswith("STREAMING-AWS4"))
+    if not covers_head_alone:
+        return MOST_UNCHECKED_BYTES, check_body
+    check_signature(b"")
+    return float("inf"), check_body
 
 
 def _signature(
@@ -160,7 +175,7 @@ def _signature(
     return sigv4.HeaderSignature(*match.groups(), date), expires_s, token
 
 
-async def _read(receive: Callable, most_bytes: float = float("inf")) -> bytes:
+async def _read(receive: Callable, most_bytes: float) -> bytes:
     """A request's body, or at least its first `most_bytes`."""
     pieces, size, more = [], 0, True
     while more and size < most_bytes:

@@ -56,6 +56,22 @@ class Call:
             return connection.getresponse().status
 
 
+def bytes_until_refused(call: Call, host: str) -> int:
+    """Send the call with a body that doesn't end; return how much of it was sent until there was
+    an answer, or the connection was closed with the rest unread."""
+    address, _, port = host.partition(":")
+    head = [f"{call.method} {call.target} HTTP/1.1", *(": ".join(pair) for pair in call.headers)]
+    lines = [*head, "Transfer-Encoding: chunked", "", ""]
+    chunk, sent = b"100000\r\n" + bytes(2**20) + b"\r\n", 0
+    with socket.create_connection((address, int(port)), timeout=10) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        with contextlib.suppress(ConnectionError):
+            while sent < 2**28 and not select.select([connection], [], [], 0)[0]:
+                connection.sendall(chunk)
+                sent += 2**20
+    return sent
+
+
 class Signer:
     """Signs calls as boto3 does, by default with the run's key."""
 
@@ -187,6 +203,19 @@ def test_only_keys_of_the_run_are_let_in_and_other_calls_change_nothing(tmp_path
         other = Access(access.endpoint_url, access.access_key_id, "wrong")
         with pytest.raises(ClientError, match="Signature"):  # in S3's form
             client("s3", other).list_buckets()
+
+
+def test_a_long_body_is_not_held_before_its_signature_is_checked(tmp_path):
+    with embedded_aws(tmp_path) as running:
+        sign = Signer(running.access)
+        wrong = Credentials(sign.key.access_key, "wrong")
+        put = {"method": "PUT", "service": "s3", "key": wrong}
+        declared = sign.signed(f"/{BUCKET}/k", b"x", **put)
+        between = 20 * 2**20  # in the buffers of both sockets
+        assert bytes_until_refused(declared, sign.host) <= between
+        undeclared = sign.signed(key=wrong)
+        sent = bytes_until_refused(undeclared, sign.host)
+        assert 0 <= sent - gate.MOST_UNCHECKED_BYTES <= between
 
 
 def test_only_this_user_can_read_the_key_and_it_never_leads_to_another_port(tmp_path, monkeypatch):
