@@ -10,10 +10,10 @@ import gzip
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import duckdb
 
@@ -26,8 +26,10 @@ from stampede.insights.events.source import (
     LONGEST_LINE_BYTES,
     NEEDS_LOOK,
     NO_MESSAGE,
+    UNREADABLE_PARQUET,
     Source,
     form,
+    read_parquet,
 )
 from stampede.insights.values import EARLIEST_MS, LATEST_MS
 
@@ -35,6 +37,7 @@ _OPEN = {"none": open, "gzip": gzip.open}
 _FORM_OF_ENDING = {".gz": "gzip", ".parquet": "Parquet", ".zst": "zstd"}
 _READ = ("timestamp", "message", "logStream", "log", "ingestionTime")
 _TOO_LONG = f"longer than {LONGEST_LINE_BYTES >> 20} MiB; a message in CloudWatch has at most 1 MiB"
+_BUFFER_BYTES = 2 * LONGEST_LINE_BYTES  # DuckDB's: no longer line can be read anywhere in a file
 _WHOLE_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 # A string, or a non-finite number, of which DuckDB accepts more spellings than Python.
 _NOT_FINITE = re.compile(r'("(?:[^"\\]|\\.)*")|-?(?i:nan|inf(?:inity)?)')
@@ -43,25 +46,29 @@ _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def locate(paths: Iterable[Path]) -> EventsError | None:
-    """The error for the first bad line in the files, naming file and line; None if every line
-    is readable.
+    """The error for the first bad line in the files, naming file and line, or for a damaged Parquet
+    file; None if everything is readable.
 
-    Skips Parquet and zstd files, which only DuckDB can read here. Reports a line that is too long
-    only if nothing else is wrong: whether DuckDB accepts it depends on its position in the file.
+    Skips zstd files, which only DuckDB can read here. Reports a line that is too long only if
+    nothing else is wrong: whether DuckDB accepts it depends on its position in the file.
     """
     too_long = None
     for path in paths:
+        if form(path) == "parquet" and not _is_whole(path):
+            return EventsError(UNREADABLE_PARQUET.format(path))
         opener = _OPEN.get(form(path))
         if opener is None:
             continue
         number = 0
         try:
             with opener(path, "rb") as file:
-                for number, line in enumerate(file, start=1):
+                for number, line in enumerate(_lines(file), start=1):
                     if number == 1 and line.startswith((codecs.BOM_UTF8, *_UTF_16)):
                         return EventsError(BYTE_ORDER_MARK.format(path))
                     if len(line) > LONGEST_LINE_BYTES and too_long is None:
                         too_long = EventsError(f"{path}, line {number}: {_TOO_LONG}")
+                    if len(line) > _BUFFER_BYTES:
+                        return too_long
                     if line.strip() and (reason := _reason(line)):
                         return EventsError(
                             f"{path}, line {number}: {reason}{_other_form(path, number)}"
@@ -71,6 +78,20 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
                 f"{path}, after line {number}: the rest of the file can't be read ({error})"
             )
     return too_long
+
+
+def _is_whole(parquet: Path) -> bool:
+    """Whether every value can be read."""
+    try:
+        ask(f"max(hash(columns)) FROM {read_parquet(parquet)} AS columns")
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The file's lines. Of one that is longer than DuckDB's buffer, only the beginning is read."""
+    return iter(lambda: file.readline(_BUFFER_BYTES + 1), b"")
 
 
 def _other_form(path: Path, number: int) -> str:

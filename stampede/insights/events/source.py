@@ -61,6 +61,7 @@ class Source:
 
 # DuckDB accepts it in some statements and not in others.
 BYTE_ORDER_MARK = "{}: begins with a byte order mark; save it as UTF-8 without one"
+UNREADABLE_PARQUET = "{} can't be read as Parquet; export the run again"
 
 
 def open_events(events: Events, connection: duckdb.DuckDBPyConnection) -> Source:
@@ -189,9 +190,9 @@ def _parquet_columns(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[
     """Names and types of a Parquet file's columns. Raises EventsError if it doesn't hold
     log events."""
     try:
-        rows = connection.execute(f"DESCRIBE SELECT * FROM {_read_parquet(path)}").fetchall()
+        rows = connection.execute(f"DESCRIBE SELECT * FROM {read_parquet(path)}").fetchall()
     except duckdb.Error:
-        raise EventsError(f"{path} can't be read as Parquet; export the run again") from None
+        raise EventsError(UNREADABLE_PARQUET.format(path)) from None
     types = {row[0]: row[1] for row in rows}
     for name in ("timestamp", "ingestionTime"):
         kind = types.get(name, "BIGINT")
@@ -226,11 +227,12 @@ def _parquet(path: Path, types: dict[str, str], pointer_columns: Mapping[str, st
     return (
         f"SELECT {time} AS event_ms, message, {logs[0]} AS log_stream, {logs[1]} AS log_group,"
         f" insights_time({milliseconds('ingestionTime')}) AS ingestion_ms{further}"
-        f" FROM {_read_parquet(path)} WHERE {_checks(time)}"
+        f" FROM {read_parquet(path)} WHERE {_checks(time)}"
     )
 
 
-def _read_parquet(path: Path) -> str:
+def read_parquet(path: Path) -> str:
+    """The SQL of a relation with the file's columns."""
     return f"read_parquet([{sql_string(literal_path(str(path)))}])"
 
 

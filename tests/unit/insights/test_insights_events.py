@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import json
+import tracemalloc
 
 import duckdb
 import pytest
@@ -182,6 +183,18 @@ def test_of_several_files_the_bad_one_is_named(tmp_path, content, words):
 def test_a_line_that_is_too_long_is_named(tmp_path):
     path = write(tmp_path / "log.jsonl", event("ok"), event("x" * (34 * 2**20)))
     assert "line 2: longer than 16 MiB" in refused(path)
+
+
+def test_a_line_without_end_is_refused_without_being_held(tmp_path):
+    """A few MB of gzip may hold a line of gigabytes."""
+    path, line_bytes = tmp_path / "log.jsonl.gz", 200 * 2**20
+    path.write_bytes(gzip.compress(b'{"timestamp": 1, "message": "' + bytes(line_bytes), 1))
+    tracemalloc.start()
+    try:
+        assert "line 1: longer than 16 MiB" in refused(path)
+        assert tracemalloc.get_traced_memory()[1] < line_bytes / 2
+    finally:
+        tracemalloc.stop()
 
 
 OBJECTS = [

@@ -93,6 +93,15 @@ def test_a_file_with_a_wrong_column_is_refused_with_its_name(tmp_path, columns, 
         evaluate("fields @message", path)
 
 
+@pytest.mark.parametrize("at", [4, 12])
+def test_a_damaged_file_is_named(exported, at):
+    content = bytearray(exported.read_bytes())
+    content[at : at + 4] = b"\xff" * 4
+    exported.write_bytes(content)
+    with pytest.raises(EventsError, match="can't be read as Parquet"):
+        evaluate("stats max(@timestamp), count(@message), count(@logStream) by n", exported)
+
+
 def test_notes_are_kept_with_the_file_and_other_files_have_none(exported, tmp_path):
     notes = {"made from": '{"it\'s": "\u00e9"}', "b": ""}
     assert read_notes(exported) == {}
