@@ -105,7 +105,9 @@ class Table:
             terminal.show(self.drawn(console.width), console)
         else:
             writers = {"csv": self.csv, "json": self.json, "markdown": self.markdown}
-            sys.stdout.write(writers[form]())
+            text = writers[form]()
+            # A file gets every character of a log line; a terminal would act on some.
+            sys.stdout.write(plain(text) if sys.stdout.isatty() else text)
 
     def drawn(self, width: int) -> Group:
         """The table and its caption for a terminal of `width` columns. Texts are folded; from the

@@ -70,25 +70,40 @@ def applied_resources() -> int:
     return sum(len(resource["instances"]) for resource in _resources())
 
 
-def applied_queues(*, half_made: bool = False) -> list[dict[str, Any]]:
+def applied_queues() -> list[dict[str, Any]]:
     """The attributes of the queues in the local state, even after an interrupted apply, whose
-    outputs may lack them. With `half_made` only tainted queues, which the next apply replaces."""
+    outputs may lack them."""
+    return [queue["attributes"] for queue in _queues()]
+
+
+def replaced_queues(experiment: str) -> list[dict[str, Any]]:
+    """The attributes of the queues that the next apply, of this experiment, replaces: those of
+    another experiment, and tainted ones."""
+    applied = _state().get("outputs", {}).get("experiment", {}).get("value", experiment)
     return [
-        instance["attributes"]
-        for resource in _resources()
-        if resource["type"] == "aws_sqs_queue"
-        for instance in resource["instances"]
-        if not half_made or instance.get("status") == "tainted"
+        queue["attributes"]
+        for queue in _queues()
+        if applied != experiment or queue.get("status") == "tainted"
     ]
 
 
+def _queues() -> list[dict[str, Any]]:
+    queues = (resource for resource in _resources() if resource["type"] == "aws_sqs_queue")
+    return [instance for queue in queues for instance in queue["instances"]]
+
+
 def _resources() -> list[dict[str, Any]]:
-    """The managed resources of the local state, read from its file without Terraform."""
+    """The managed resources of the local state."""
+    resources = _state().get("resources", [])
+    return [resource for resource in resources if resource["mode"] == "managed"]
+
+
+def _state() -> dict[str, Any]:
+    """The local state, read from its file without Terraform."""
     try:
-        state = json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
+        return json.loads((FOLDER / "infra" / "terraform.tfstate").read_text())
     except (FileNotFoundError, ValueError):
-        return []
-    return [resource for resource in state.get("resources", []) if resource["mode"] == "managed"]
+        return {}
 
 
 def forget_state(copy: Path = FOLDER) -> None:

@@ -80,6 +80,9 @@ class SweptStack:
     def apply(self, variables: Mapping[str, Any]) -> Target:
         """Apply the stack with these variables. Raises RunError."""
         is_first, self._applied = not self._applied, variables
+        if self._kind == "local":
+            replaced = stack.replaced_queues(variables["experiment"])
+            embedded.delete_queues(replaced, self._access)
         try:
             written = self.terraform.apply(variables)
         except StateLockedError:

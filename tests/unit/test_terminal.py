@@ -85,6 +85,9 @@ def test_control_characters_in_foreign_text_are_shown_and_not_obeyed(monkeypatch
     monkeypatch.setattr(progress, "_console", lambda: terminal.console(stderr=True))
     progress.say(f"failed: {obeyed}")
     tables.print_rows([{"@message": f"a line\n{obeyed}"}], "table")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    tables.print_rows([{"@message": f"a line\n{obeyed}"}], "csv")
+    monkeypatch.undo()
     terminal.tell(f"key{obeyed} done\n\tend")
     assert main(["report", f"nowhere{obeyed}"]) == 2
     written = capsys.readouterr()

@@ -65,10 +65,15 @@ def test_the_doctor_finds_the_local_stack_that_a_sweep_would_refuse(state_dir, m
     (state_dir / "infra").mkdir()
     instances = [{"attributes": "a"}, {"attributes": "b", "status": "tainted"}]
     queues = {"mode": "managed", "type": "aws_sqs_queue", "instances": instances}
-    state = {"resources": [queues, {"mode": "data", "type": "aws_region", "instances": [{}]}]}
+    outputs = {"experiment": {"value": "copy"}}
+    state = {
+        "outputs": outputs,
+        "resources": [queues, {"mode": "data", "type": "aws_region", "instances": [{}]}],
+    }
     (state_dir / "infra" / "terraform.tfstate").write_text(json.dumps(state))
     monkeypatch.setattr(stack, "FOLDER", state_dir)
-    assert (stack.applied_queues(), stack.applied_queues(half_made=True)) == (["a", "b"], ["b"])
+    assert stack.applied_queues() == stack.replaced_queues("download") == ["a", "b"]
+    assert stack.replaced_queues("copy") == ["b"]
     monkeypatch.setattr(ministack, "running", lambda _: "an emulator")
     finding = checks.free_stack("local")
     assert finding.status == PROBLEM and "2 resources" in finding.found

@@ -50,9 +50,10 @@ def calls(monkeypatch, tmp_path):
     monkeypatch.setattr(stack_lock.stack, "ROOT", tmp_path)
     monkeypatch.setattr(stack, "STATE_DIR", tmp_path)
     monkeypatch.setattr(stack, "forget_state", lambda: None)
-    monkeypatch.setattr(
-        stack, "applied_queues", lambda half_made=False: [{"id": "q", "region": "us-east-1"}]
-    )
+    queues = [{"id": "q", "region": "us-east-1"}]
+    monkeypatch.setattr(stack, "applied_queues", lambda: queues)
+    is_replaced = {"download": False, "copy": True}
+    monkeypatch.setattr(stack, "replaced_queues", lambda name: queues * is_replaced[name])
     monkeypatch.setattr(
         hosts, "ensure", lambda *_, follow_parent: done.append(f"hosts, follow {follow_parent}")
     )
@@ -161,6 +162,12 @@ def test_hosts_run_with_the_stack_and_stop_before_their_queue_is_deleted(swept, 
     made.apply({"experiment": "download"})
     made.take_down({})
     assert calls == ["apply", f"hosts, follow {not keep}", *([] if keep else TAKEN_DOWN)]
+
+
+def test_queues_of_another_experiment_are_deleted_before_the_apply(swept, calls):
+    """Terraform would wait two minutes for their deletion."""
+    swept("local", keep=True).apply({"experiment": "copy"})
+    assert calls[:2] == ["delete queue", "apply"]
 
 
 @pytest.mark.parametrize("started", [True, False])
