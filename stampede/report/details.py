@@ -508,7 +508,7 @@ def _definitions(analysis: Analysis) -> Detail:
     ]
     if analysis.experiment.knee:
         knee = "The smallest value that no larger one beats by more than 10 % in the median"
-        open_words = "where intervals leave that open, each that may be it"
+        open_words = "each that may be it, where intervals leave that open or it is the largest"
         terms.append(("knee", f"{knee}; {open_words}. Its ratios hold each on its own."))
     return Detail("counting", "Definitions", terms=terms)
 

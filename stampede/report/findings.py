@@ -292,12 +292,13 @@ def _knee(series: Sequence[Figures]) -> list[Finding]:
     high = _first_unbeaten(
         gains, len(series), lambda gain: gain.high is None or gain.high > 1 + HOLDS_WITHIN
     )
+    is_clear = low == high < len(series) - 1  # beyond the largest, nothing was tried
     findings = []
     for at, figures in enumerate(series):
         ratio = gains[0, at] if at else Estimate(1.0)
         why = f"fewer than {MINIMUM_ROUNDS} measurements" if few else ""
         is_beaten = any(_is_gain(gains[at, larger]) for larger in range(at + 1, len(series)))
-        titles = {"below": True} if is_beaten else {"knee": low == high} if at <= high else {}
+        titles = {"below": True} if is_beaten else {"knee": is_clear} if at <= high else {}
         findings.append(
             Finding(
                 "knee",

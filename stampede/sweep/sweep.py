@@ -117,10 +117,7 @@ class SweepRun:
                 self._description.write()
                 self._on_the_open_stack(left)
             elif self._has_left_its_stack():
-                say(
-                    "its stack is still applied: it was killed before that was destroyed",
-                    style="yellow",
-                )
+                say("its stack is still applied", style="yellow")
                 self._stack.open()
                 self._stack.take_down(self._plan.variables(self._plan.cells[0], self._defaults))
         finally:
@@ -338,11 +335,7 @@ class SweepRun:
     def _say_how_to_go_on(self) -> None:
         command = resume_command(self._plan, self._folder.as_argument)
         command += " --keep" if self._stack.keep else ""
-        has_finished = self._description.finished
-        stored = "the finished cells are stored" if has_finished else "no cell has finished yet"
-        if any(cell.rounds > 1 for cell in self._plan.cells):
-            stored += "; completed rounds are kept"
-        say(f"{stored}; resume with `{command}`", style="yellow")
+        say(f"completed cells and rounds are stored; resume with `{command}`", style="yellow")
 
 
 def _shares(cell: Cell) -> list[range]:
