@@ -139,8 +139,12 @@ def test_a_lasting_fault_is_an_error_after_a_bounded_number_of_attempts(
     s3, function = begin(method, **faults)
     record = function.fail(error_type)
     tries = (REQUEST_TRIES if "refuse" in faults else BODY_TRIES)[method]
-    assert max(map(s3.count, ("HeadObject", "GetObject"))) == tries
-    assert (record["requests"], record["retries"]) == (len(s3.requests), tries - 1)
+    # On a busy machine an answer may take longer to begin than the timeout.
+    most = tries * REQUEST_TRIES[method] if faults == SILENT else tries
+    counts = [count for count in map(s3.count, ("HeadObject", "GetObject")) if count]
+    assert tries <= max(counts) <= most
+    retries = sum(counts) - len(counts)
+    assert (record["requests"], record["retries"]) == (len(s3.requests), retries)
     assert record["retry_attempts"] == REQUEST_TRIES[method]
 
 
