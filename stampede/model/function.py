@@ -37,6 +37,7 @@ def operation(
         {name: amount / later.mean_s for name, amount in taken.items()},
         sum(step.requests for step in later_work.steps if step.rate) / later.mean_s,
         later.bottleneck,
+        first.bottleneck,
     )
     return alone, limits
 
@@ -86,7 +87,8 @@ class _Worker:
             vcpus = f"{self._vcpus:.2f} vCPU at {self._memory_mb} MB"
             processors = f"the function's processors, {vcpus}"
             if step.threads < self._vcpus:
-                processors = f"the client's processing, {step.threads:g} processors at most"
+                most = "1 processor" if step.threads == 1 else f"{step.threads:g} processors"
+                processors = f"the client's processing, {most} at most"
             parts[processors] = processor.seconds(step.cpu_s, self._vcpus, step.threads)
         return {what: np.broadcast_to(part_s, tokens.shape) for what, part_s in parts.items()}
 

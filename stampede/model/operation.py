@@ -15,7 +15,7 @@ class Operation:
     `draw(random, count, cold)` returns `count` durations in seconds, of first operations in new
     environments if `cold`. `demands` are what one operation takes of each shared limit per second,
     by the limit's name. `bottleneck` says what decides its duration ("the function's network, 75
-    MiB/s after the burst").
+    MiB/s after the burst"), and `first_bottleneck` that of a first one.
     """
 
     draw: Callable[[np.random.Generator, int, bool], np.ndarray]
@@ -23,6 +23,7 @@ class Operation:
     demands: Mapping[str, float]
     requests_per_s: float
     bottleneck: str
+    first_bottleneck: str
 
 
 def scattered(seconds: np.ndarray, spread: float, random: np.random.Generator) -> np.ndarray:

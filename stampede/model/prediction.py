@@ -45,7 +45,7 @@ class Prediction:
     parameters are known; a measured figure outside is a miss. `ramp` has at most a few hundred
     points (seconds from the first message, running at once), for the chart. `of_first` and
     `of_later` hold the seconds and `count` of the operations that succeeded as the first in their
-    environment, and of the others.
+    environment, and of the others, and which bottleneck `binds` them.
     """
 
     count: int
@@ -69,8 +69,8 @@ class Prediction:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     ramp: tuple[tuple[float, int], ...] = ()
     window_end_s: float | None = None
-    of_first: Mapping[str, float | None] = field(default_factory=dict)
-    of_later: Mapping[str, float | None] = field(default_factory=dict)
+    of_first: Mapping[str, float | str | None] = field(default_factory=dict)
+    of_later: Mapping[str, float | str | None] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """As run.json has it under `prediction.cells.<cell>`, where the bottleneck is `binds`."""
@@ -92,7 +92,9 @@ def predict(
     are computed. Raises ParameterError for a missing parameter.
     """
     evaluation = evaluation or expect(scenario, parameters, seed)
-    course = evaluation.course
+    course, alone = evaluation.course, evaluation.operation
+    binds = bottleneck(scenario, evaluation, seed)
+    first_binds = alone.first_bottleneck if binds == alone.bottleneck else binds
     return Prediction(
         count=scenario.messages,
         **{name: value for name, value in figures(course).items() if name not in OF_KINDS},
@@ -101,11 +103,11 @@ def predict(
         failed=course.failed_attempts,
         dead_lettered=course.dead_lettered,
         throttled=course.throttled,
-        bottleneck=bottleneck(scenario, evaluation, seed),
+        bottleneck=binds,
         ranges=_ranges(scenario, parameters, course, seed) if ranged else {},
         ramp=tuple((float(at), int(running)) for at, running in course.ramp),
-        of_first={name: _or_none(value) for name, value in course.of_first.items()},
-        of_later={name: _or_none(value) for name, value in course.of_later.items()},
+        of_first=_of_kind(course.of_first, first_binds),
+        of_later=_of_kind(course.of_later, binds),
     )
 
 
@@ -151,6 +153,10 @@ def _requests_limit(work: Work, parameters: Parameters) -> float | None:
         return None
     most = max(counted, key=lambda step: step.requests)
     return request_rate.limit(most.rate, parameters).per_s[0]
+
+
+def _of_kind(seconds: Mapping[str, float], binds: str) -> dict[str, float | str | None]:
+    return {**{name: _or_none(value) for name, value in seconds.items()}, "binds": binds}
 
 
 def _or_none(seconds: float) -> float | None:

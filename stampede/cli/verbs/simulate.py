@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from experiments import EXPERIMENTS, Experiment
 from experiments.parameters import known_parameters
 from stampede.axes import n_axis
-from stampede.cell import SETTINGS, Cell, cells_of, common_axes, distinguishing
+from stampede.cell import SETTINGS, Cell, cells_of, common_axes
 from stampede.cli.arguments import (
     add,
     add_flag,
@@ -99,6 +99,7 @@ CAPTION = (
     "These are predictions of a model; nothing was measured.",
     "--format csv has all figures, --format json their ranges too.",
 )
+OF_REPEATS = "“USD” is for all repeats of a cell."
 
 per_second = checked(
     float, "a number of messages a second above 0", lambda value: 0 < value < math.inf
@@ -284,9 +285,9 @@ def _answer(
     answer = _course(EXPERIMENTS[plan.experiment].operation[1], row)
     estimated = cost.estimate(plan, cells)
     sweep = f"the sweep of {counted(len(cells), 'cell')} takes {minutes(estimated.total_s)}"
-    if not estimated.unpriced:
-        answer += [f"{dollars(row['usd'] / row['repeats'])} USD"]
-        sweep += f" and costs {dollars(estimated.total_usd)} USD"
+    without = "".join(f" without {item.what}" for item in estimated.unpriced)
+    answer += [f"{dollars(row['usd'] / row['repeats'])} USD{without}"]
+    sweep += f" and costs {dollars(estimated.total_usd)} USD{without}"
     first, *others = [words.partition(":")[0] for words in row["binds"].split("; ")]
     limits = [first + _mended(plan, forecast, row, first), *others]
     yield "; ".join([*answer, f"limit: {listed(limits)}"])
@@ -367,7 +368,8 @@ def _print(experiment: Experiment, rows: Sequence[Row], date: str, form: str) ->
     last = [*(["ranges"] if form == "json" else []), "parameters_date"]
     fields = [*_coordinates(experiment, cells, form), *figures, *map(_stored, last)]
     table = [_in_table(row) | {"parameters_date": date} for row in rows]
-    Table("predictions", "", fields, table, CAPTION).print(form)
+    caption = [*CAPTION[:1], OF_REPEATS, *CAPTION[1:]] if rows[0]["repeats"] > 1 else CAPTION
+    Table("predictions", "", fields, table, caption).print(form)
 
 
 def _in_table(row: Row) -> Row:
@@ -383,12 +385,11 @@ def _in_table(row: Row) -> Row:
 
 def _coordinates(experiment: Experiment, cells: Sequence[Cell], form: str) -> Iterator[Field]:
     """The columns that say which cell a row is about; for reading those that tell rows apart."""
-    alike = {*common_axes(cells)} - {n_axis(experiment.axes)}
-    named = distinguishing(cells)
+    alike = {*common_axes(cells)}
     for axis in experiment.axes:
-        if form == "json" or not axis.is_variant or axis.name in named:
+        if form == "json" or not axis.is_variant or axis.name not in alike:
             show = "{:,}".format if axis.kind is int else str
-            only = "files" if axis.name in alike else ""
+            only = "files" if axis.name in alike - {n_axis(experiment.axes)} else ""
             yield Field(axis.name, axis.label, axis.unit, show, axis.kind is str, only)
     settings = {cell.settings for cell in cells}
     if settings != {""}:

@@ -83,6 +83,10 @@ def test_own_parameters_replace_the_models_and_the_seed_decides(rows, simulate, 
             "function --set concurrency_value=1",
             "limit: the function's processors, 0.58 vCPU at 1024 MB (with memory_",
         ),
+        (
+            "download --set concurrency_value=9 --set provisioned_pollers={minimum=9,maximum=9}",
+            "USD without provisioned pollers",
+        ),
     ],
 )
 def test_the_answer_is_for_the_largest_n_and_names_a_remedy_for_its_limit(simulate, command, words):
@@ -101,8 +105,16 @@ def test_repeats_of_a_cell_are_one_row_and_first_and_later_operations_have_one_e
         ("repeat", 10),
     ]
     assert first["avg_s"] > 10 * repeat["avg_s"]
+    assert "mount" in first["binds"] and "processor" in repeat["binds"]
     [warmed] = rows(f"{cell} --warm-up-per-concurrency 1")
     assert warmed["read"] == "repeat"
+
+
+def test_rows_of_unequal_work_show_the_amount(simulate):
+    """At one request at a time the storage classes have other numbers of slices."""
+    command = "express --set operation=upload --set object_bytes=10000 --set parallel_limit=1"
+    assert "slices" in simulate(command).out
+    assert "slices" in simulate(f"{command} --format csv").out
 
 
 def test_a_plan_that_the_checks_refuse_is_not_simulated_but_an_unbuilt_one_is(

@@ -26,7 +26,7 @@ def operation(seconds=10.0, spread_s=0.0, cold_s=None, **demands):
         own = cold_s if cold and cold_s is not None else seconds
         return own + random.uniform(-spread_s, spread_s, count)
 
-    return Operation(draw, seconds, demands, 1.0, "hand-made")
+    return Operation(draw, seconds, demands, 1.0, "hand-made", "hand-made")
 
 
 def flooded(messages, concurrency, trigger=STANDARD, doing=None, limits=(), seed=1, **changes):
