@@ -88,8 +88,8 @@ def _interrupted(analysis: Analysis) -> list[str]:
 
 
 def _partly_full(analysis: Analysis) -> list[str]:
-    """Cells that reached N never or not always, or exceeded it."""
-    short, over = [], []
+    """Cells that reached N never, not always or not for long, or exceeded it."""
+    short, over, brief = [], [], []
     shown = distinguishing(analysis.cells)
     for figures in analysis.planned:
         overlap, n = figures.overlap, figures.cell.n
@@ -99,21 +99,16 @@ def _partly_full(analysis: Analysis) -> list[str]:
             short.append(f"{overlap.peak:,} of {n:,}{rounds} with {words}")
         if overlap and overlap.peak > n:
             over.append(f"{overlap.peak:,} with {words}")
+        if overlap and n > 1 and overlap.share_at_n < LEAST_AT_N:
+            brief.append((overlap.share_at_n, words))
     sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
-    if not short and (brief := _share_at_n(analysis)):
-        sentences.append(brief)
+    if brief and not short:
+        shares = [
+            f"{'under 0.1' if share < 0.001 else percent(share)} % of it with {words}"
+            for share, words in sorted(brief)
+        ]
+        sentences.append(f"N ran at once for only part of the time: {some(shares, MOST_NAMED)}.")
     return sentences + ([f"More than N ran at once: {some(over, MOST_NAMED)}."] if over else [])
-
-
-def _share_at_n(analysis: Analysis) -> str:
-    """How much of the time the largest N ran at once, if that was little."""
-    n = max((figures.cell.n for figures in analysis.planned), default=1)
-    at_n = [row.overlap for row in analysis.planned if row.overlap and row.cell.n == n]
-    least = min((overlap.share_at_n for overlap in at_n), default=1.0)
-    if n == 1 or least >= LEAST_AT_N:
-        return ""
-    share = "under 0.1" if least < 0.001 else percent(least)
-    return f"N = {n:,} ran at once for only {share} % of the time."
 
 
 def _unfair(analysis: Analysis) -> list[str]:

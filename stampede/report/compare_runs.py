@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -99,16 +100,10 @@ def timed_cells(analysis: Analysis) -> dict[Cell, Figures]:
 
 def _headline(findings: Sequence[Finding]) -> str:
     """Whether the second run is faster or slower over the common cells."""
-    ratios_of_cells = [row.ratio for row in findings if row.ratio]
     common = "the only common cell" if len(findings) == 1 else f"{len(findings)} common cells"
-    if not ratios_of_cells:
+    if not any(row.ratio for row in findings):
         whys = dict.fromkeys(row.why for row in findings)
         return f"Nothing can be compared in {common}: {listed(list(whys))}."
-    ends = {
-        "low": min(row.low or 0 for row in ratios_of_cells),
-        "high": max(row.high or 0 for row in ratios_of_cells),
-    }
-    span = f"95 % CI {ratios(ends)}"
     counts = Counter(row.level for row in findings)
     if len(counts) == 1:
         words = {
@@ -116,11 +111,10 @@ def _headline(findings: Sequence[Finding]) -> str:
             "faster": f"{OTHER} is faster than {BASE}",
             "slower": f"{OTHER} is slower than {BASE}",
         }.get(findings[0].level, f"No clear difference between {OTHER} and {BASE}")
-        return f"{words} in {common}: {_times(ratios_of_cells)} as fast ({span})."
+        return f"{words} in {common}: {_times(findings)}."
     levels = [each for each in ("faster", "slower", "holds", "unclear", "unknown") if counts[each]]
     cases = [f"{level.replace('holds', 'the same')} in {counts[level]}" for level in levels]
-    claim = f"Of {common}, {OTHER} against {BASE} is {listed(cases)}"
-    return f"{claim}: {_times(ratios_of_cells)} as fast ({span})."
+    return f"Of {common}, {OTHER} against {BASE} is {listed(cases)}: {_times(findings)}."
 
 
 def _nothing_in_common(base: Analysis, other: Analysis) -> str:
@@ -134,9 +128,17 @@ def _nothing_in_common(base: Analysis, other: Analysis) -> str:
     return f"{claim}."
 
 
-def _times(estimates: Sequence[tuple[float, float | None, float | None]]) -> str:
-    ends = dict.fromkeys(f"{pick(value for value, *_ in estimates):.2f}" for pick in (min, max))
-    return f"{' to '.join(ends)} times"
+def _times(findings: Sequence[Finding]) -> str:
+    """How many times as fast, with an interval: that of the clearest if there are several."""
+    rows = [row for row in findings if row.ratio]
+    values = [row.ratio.value for row in rows]
+    ends = dict.fromkeys(f"{value:.2f}" for value in (min(values), max(values)))
+    times = f"{' to '.join(ends)} times as fast"
+    clearest = max(rows, key=lambda row: max(row.ratio.low or 0, 1 / (row.ratio.high or math.inf)))
+    span = f"95 % CI {ratios(clearest.ratio._asdict())}"
+    if len(rows) == 1:
+        return f"{times} ({span})"
+    return f"{times}, {clearest.ratio.value:.2f} ({span}) with {clearest.subject.words}"
 
 
 def _differences(base: Analysis, other: Analysis, findings: Sequence[Finding]) -> list[str]:
@@ -192,7 +194,11 @@ def _page(
     compared_table = comparisons(findings, experiment, f": {OTHER} against {BASE}")
     settings_table = settings([base.run, other.run])
     lost = [f"{letter}: {line}" for letter, side in sides.items() for line in unsuccessful(side)]
-    lines = [f"{letter}: {line}" for letter, side in sides.items() for line in of_one_side(side)]
+    lines = [
+        f"{letter}: {line}"
+        for letter, side in sides.items()
+        for line in of_one_side(_of_compared(side, findings))
+    ]
     places = list(dict.fromkeys(line for side in sides.values() for line in of_the_place(side)))
     drift = ["The runs weren’t interleaved, so a difference may be drift."] if findings else []
     page = Page(
@@ -216,6 +222,13 @@ def _page(
         downloads=[embedded("comparison.csv", "comparison.csv", _csv(findings), "text/csv")],
     )
     return render(page)
+
+
+def _of_compared(side: Analysis, findings: Sequence[Finding]) -> Analysis:
+    """A run with its compared cells alone."""
+    compared_cells = {row.subject for row in findings}
+    cells = {cell: row for cell, row in side.cells.items() if cell in compared_cells}
+    return replace(side, cells=cells)
 
 
 def _results(sides: dict[str, Analysis]) -> Table:

@@ -180,6 +180,14 @@ def test_no_speed_is_claimed_if_most_objects_failed(tmp_path):
     assert re.search(r"[\d,]+ of 996 objects failed", say(analysed(folder)).headline)
 
 
+def test_a_cell_that_ran_at_n_for_a_short_time_is_named(tmp_path):
+    brief = [record(0, 200, n=2, seq=0), record(100, 1000, n=2, seq=1)]
+    records = [*brief, *(record(0, 200, n=3, seq=seq) for seq in range(3))]
+    folder = handmade_run.write(tmp_path / "run", records, [2, 3])
+    [caveat] = [line for line in say(analysed(folder)).caveats if "part of the time" in line]
+    assert "10.0 %" in caveat and "N = 2" in caveat and "N = 3" not in caveat
+
+
 def test_there_are_at_most_five_caveats_the_most_important_first(tmp_path):
     alone = lasting([0.1] * 11, sdk="botocore 1.0")[1:]
     too_many = [record(0, 200, n=2, seq=seq, sdk="botocore 2.0") for seq in range(10)]

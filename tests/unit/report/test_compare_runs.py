@@ -63,6 +63,14 @@ def test_the_page_has_each_common_cell_of_both_and_their_ratio_of_speeds(run_of,
     assert "0.50" in ratio
 
 
+def test_of_several_cells_the_clearest_has_its_own_interval(run_of, tmp_path):
+    runs = [run_of("one", {1: 1, 2: 1}), run_of("two", {1: 1.05, 2: 2})]
+    headline = compare(runs, tmp_path).headline
+    assert "slower in 1" in headline and "0.50 to 0.95 times" in headline
+    low, high = map(float, re.search(r"0\.50 .*CI (\S+) to (\S+)\).* N = 2", headline).groups())
+    assert 0.4 < low < high < 0.6
+
+
 def test_a_run_that_lost_messages_is_not_faster_than_one_that_lost_none(run_of, tmp_path):
     records = [*lasting([at / 2 for at in SECONDS], n=1), handmade_run.error(0, 1, n=1, seq=99)]
     lossy = handmade_run.write(tmp_path / "two", records, run_id="two")
