@@ -51,7 +51,7 @@ class Answer:
 
 def say(analysis: Analysis) -> Answer:
     clause = next(clause for rule in RULES if (clause := rule(analysis)))
-    headline = _where(analysis) + clause
+    headline = place_of(analysis) + clause
     names = {str(value) for cell in analysis.cells for value in cell.coordinates}
     # A name at the beginning keeps its lower case.
     if headline.partition(" ")[0] not in names:
@@ -64,7 +64,8 @@ def say(analysis: Analysis) -> Answer:
     )
 
 
-def _where(analysis: Analysis) -> str:
+def place_of(analysis: Analysis) -> str:
+    """What a headline begins with: that the run wasn't on AWS; "" if it was."""
     target = analysis.run.target
     if target == "aws":
         return ""
@@ -217,9 +218,12 @@ def _knee(analysis: Analysis, series: Sequence[Finding], axis: str, calls: str) 
     most, speed = max(speeds), f"a median of {significant(speeds[low])} {unit}"
     if low == most:
         return f"more {calls} help up to {most:,}, the most tried: {speed}."
+    if low < high == most:
+        span = f"{low:,} to {high:,} {calls}, the most tried,"
+        return f"{span} may be enough: {speed} with {low:,}."
     if low < high:
-        beyond = f" More than {high:,} gain at most {A_TENTH}." if high < most else ""
-        return f"{low:,} to {high:,} {calls} may be enough: {speed} with {low:,}.{beyond}"
+        beyond = f"More than {high:,} gain at most {A_TENTH}."
+        return f"{low:,} to {high:,} {calls} may be enough: {speed} with {low:,}. {beyond}"
     if low == min(speeds):
         limit = next(row.subject for row in series if row.subject[axis] == low).value_words(axis)
         return f"{speed} with {limit}; more gain at most {A_TENTH}."

@@ -15,11 +15,11 @@ from stampede.model.retries import rules_of
 from stampede.phrases import listed, ratios, size_words
 from stampede.report import pictures
 from stampede.report.analysis import Analysis, analyse
-from stampede.report.answer import successes_words
+from stampede.report.answer import place_of, successes_words
 from stampede.report.caveats import of_one_side, of_the_place, unsuccessful
 from stampede.report.cells import Figures
 from stampede.report.details import settings
-from stampede.report.findings import STAND_IN_RAN, Finding, compared, has_enough
+from stampede.report.findings import STAND_IN_RAN, TOO_FEW, Finding, compared, has_enough
 from stampede.report.page import embedded, unfinished
 from stampede.report.render import Detail, Page, render
 from stampede.report.results import comparisons, coordinates, figure_fields, results
@@ -31,6 +31,13 @@ PAGE = "comparison.html"
 BASE, OTHER = "A", "B"
 RUNS = Compare("runs", "choice", ())
 MOST_CAVEATS = 5
+LEVELS = {
+    "faster": "faster",
+    "slower": "slower",
+    "holds": "the same",
+    "unclear": "too close to call",
+    "unknown": "not compared",
+}
 
 
 class Comparison(NamedTuple):
@@ -58,7 +65,9 @@ def compare(run_dirs: Sequence[Path], output: Path) -> Comparison:
     findings = _findings(base, other)
     differences = _differences(base, other, findings)
     path = output if output.suffix == ".html" else output / PAGE
-    headline = _headline(findings) if findings else _nothing_in_common(base, other)
+    places = {place_of(side) for side in (base, other)}
+    place = places.pop() if len(places) == 1 else ""  # else the differences say so
+    headline = f"{place}{_headline(findings) if findings else _nothing_in_common(base, other)}"
     write_where_typed(path, _page(base, other, findings, headline, differences))
     return Comparison(path, headline, differences, _warnings(base, other, with_folders=True))
 
@@ -102,8 +111,9 @@ def _headline(findings: Sequence[Finding]) -> str:
     """Whether the second run is faster or slower over the common cells."""
     common = "the only common cell" if len(findings) == 1 else f"{len(findings)} common cells"
     if not any(row.ratio for row in findings):
-        whys = dict.fromkeys(row.why for row in findings)
-        return f"Nothing can be compared in {common}: {listed(list(whys))}."
+        whys = list(dict.fromkeys(row.why for row in findings))
+        more = " Sweep with more --repeats." if TOO_FEW in whys else ""
+        return f"Nothing can be compared in {common}: {listed(whys)}.{more}"
     counts = Counter(row.level for row in findings)
     if len(counts) == 1:
         words = {
@@ -112,8 +122,7 @@ def _headline(findings: Sequence[Finding]) -> str:
             "slower": f"{OTHER} is slower than {BASE}",
         }.get(findings[0].level, f"No clear difference between {OTHER} and {BASE}")
         return f"{words} in {common}: {_times(findings)}."
-    levels = [each for each in ("faster", "slower", "holds", "unclear", "unknown") if counts[each]]
-    cases = [f"{level.replace('holds', 'the same')} in {counts[level]}" for level in levels]
+    cases = [f"{words} in {counts[level]}" for level, words in LEVELS.items() if counts[level]]
     return f"Of {common}, {OTHER} against {BASE} is {listed(cases)}: {_times(findings)}."
 
 

@@ -333,11 +333,11 @@ def _athena(analysis: Analysis) -> Detail | None:
         scanned, usd = figures.metrics.get("scanned_bytes"), None
         if tb_usd is not None and scanned is not None:
             usd = max(scanned, LEAST_SCANNED_BYTES) / BYTES_IN_A_TB * tb_usd
-        own = {**figures.metrics, "median_s": figures.seconds["median_s"], "usd": usd}
+        own = {**figures.metrics, "avg_s": figures.seconds["mean_s"], "usd": usd}
         rows.append(_row(figures.cell, own))
     fields = [
         *coordinates(rows, experiment),
-        Field("median_s", "total, median", "s", significant, rank=1),
+        Field("avg_s", "total", "s", significant, rank=1),
         *(Field(name, name.removesuffix("_s"), "s", significant, rank=2) for name in ATHENA_TIMES),
         Field("scanned_bytes", "scanned", "MB", lambda size: f"{size / 1e6:,.1f}", rank=3),
         *([Field("usd", "per query", "USD", dollars, rank=4)] if tb_usd else []),
@@ -507,9 +507,12 @@ def _definitions(analysis: Analysis) -> Detail:
         (f"all {workers}", "What their successes got together over that time, pauses included."),
     ]
     if analysis.experiment.knee:
-        knee = "The smallest value that no larger one beats by more than 10 % in the median"
-        open_words = "each that may be it, where intervals leave that open or it is the largest"
-        terms.append(("knee", f"{knee}; {open_words}. Its ratios hold each on its own."))
+        knee = (
+            "The smallest value that no larger one beats by more than 10 % in the median. Where "
+            "intervals leave that open, or it is the largest tried, each that may be it is marked. "
+            "Unlike others, its ratios hold each on its own."
+        )
+        terms.append(("knee", knee))
     return Detail("counting", "Definitions", terms=terms)
 
 

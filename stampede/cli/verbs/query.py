@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from stampede.insights.backends import Answer, Backend
     from stampede.stacks.target import Target
 
-_REPORTED = re.compile(r"@(maxMemoryUsed|initDuration)\b")
+_REPORTED = re.compile(r"@(maxMemoryUsed|initDuration|billedDuration)\b")
 # Counts distinct messages exactly; count_distinct is approximate for large numbers.
 _ARRIVED = (
     "filter ispresent(message_id) | stats count(*) as records by message_id | stats count(*) as "
@@ -171,7 +171,10 @@ def _of_run(
     logs = folder.path / LINES
     narrowed = of_run(with_filters(text, where), folder.run_id)
     if stored.get("target") == "local" and _REPORTED.search(text):
-        lacking = "REPORT lines of the embedded AWS lack a function's own memory and cold starts"
+        lacking = (
+            "REPORT lines of the embedded AWS have this machine's times, and neither a function's "
+            "own memory nor cold starts"
+        )
         say(lacking, style="yellow")
 
     def of_stored_lines() -> Answer | None:

@@ -78,7 +78,7 @@ CASES = [
         "aws",
         LIMITS,
         [(ALONE, 1.13), (MANY, 1.0)],
-        r"^1 to \d+ parallel calls may be enough",
+        r"^1 to \d+ parallel calls, .* may be enough",
     ),
     ("copy", "aws", LIMITS, [(ALONE, 4), (MANY, 0.5)], r"^More parallel calls help up to 100"),
     (
