@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import random
 import statistics
 from collections.abc import Sequence
@@ -45,7 +46,7 @@ class Payloads:
     def of_file(cls, path: Path) -> Payloads:
         """The payloads of --payload. Raises UsageError for a file that is unreadable or invalid."""
         try:
-            with stored_json.opened(path.resolve()) as file:
+            with stored_json.opened(Path(os.path.realpath(path))) as file:
                 return cls.of_text(file.read().decode())
         except OSError as error:
             raise UsageError(

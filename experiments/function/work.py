@@ -3,8 +3,10 @@ run's first cell measures."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import mean, quantiles, stdev
 from typing import Any
 
@@ -41,7 +43,7 @@ def work(values: FunctionValues, parameters: Parameters) -> Work:
     """One invocation of the handler, and the start of its runtime. Raises UsageError for a user's
     own handler if its parameters are still the guesses for the example."""
     is_guess = parameters.row("handler_cpu_s").known == "guessed"
-    if is_guess and (INFRA / str(values["package"])).resolve() != EXAMPLE:
+    if is_guess and Path(os.path.realpath(INFRA / str(values["package"]))) != EXAMPLE:
         raise UsageError(
             "how long your handler takes isn't known before it has run",
             "`stampede simulate function --run RUN_ID` predicts from a run's first cell",
@@ -85,7 +87,10 @@ def measured(
         f"{counted(len(rows), 'invocation')} of run {run_id}, N = {-cell[0]:,}, {cell[1]:,} "
         f"MB{batches}"
     )
-    date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
+    try:
+        date = datetime.fromtimestamp(rows[0]["started_at_ms"] / 1000, UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise LookupError(f"run {run_id} has a record of an impossible time") from None
 
     def row(name: str, unit: str, numbers: list[float]) -> Parameter:
         quartiles = quantiles(numbers if len(numbers) > 1 else numbers * 2, method="inclusive")

@@ -76,14 +76,13 @@ def applied_queues() -> list[dict[str, Any]]:
     return [queue["attributes"] for queue in _queues()]
 
 
-def replaced_queues(experiment: str) -> list[dict[str, Any]]:
-    """The attributes of the queues that the next apply, of this experiment, replaces: those of
-    another experiment, and tainted ones."""
-    applied = _state().get("outputs", {}).get("experiment", {}).get("value", experiment)
+def replaced_queues(experiment: str | None) -> list[dict[str, Any]]:
+    """The attributes of the queues that the next apply, of this experiment (None for the applied
+    one), replaces: those of another experiment, and tainted ones."""
+    applied = _state().get("outputs", {}).get("experiment", {}).get("value")
+    is_other = None not in (applied, experiment) and applied != experiment
     return [
-        queue["attributes"]
-        for queue in _queues()
-        if applied != experiment or queue.get("status") == "tainted"
+        queue["attributes"] for queue in _queues() if is_other or queue.get("status") == "tainted"
     ]
 
 

@@ -64,6 +64,8 @@ class Parameters(Mapping[str, float]):
 
 def read(path: Path) -> list[Parameter]:
     """The parameters in a JSON file, a list of objects. Raises ParameterError."""
+    if path.exists() and not path.is_file():
+        raise ParameterError(f"{path}: isn't a file; give a list of parameters as in {AWS.name}")
     try:
         parameters = msgspec.json.decode(path.read_bytes(), type=list[Parameter])
     except (OSError, msgspec.MsgspecError) as error:

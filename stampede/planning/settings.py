@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,7 @@ def with_whole_paths(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute(path: Any) -> Path:
-    return Path(str(path)).expanduser().resolve()
+    return Path(os.path.realpath(Path(str(path)).expanduser()))
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:

@@ -27,8 +27,9 @@ from stampede.report.findings import (
     level_of,
     losing_least,
 )
-from stampede.report.intervals import SHORTEST_S, Estimate, Sample, interval, rounds_in_common
+from stampede.report.intervals import Estimate, Sample, interval, rounds_in_common
 from stampede.report.run import Run
+from stampede.runs.store import SHORTEST_S
 
 # By object size
 

@@ -17,13 +17,13 @@ from stampede.experiment import MINIMUM_FOR_COMPARISON, Compare, Experiment
 from stampede.report.cells import Figures, is_of_athena
 from stampede.report.intervals import (
     MINIMUM_ROUNDS,
-    SHORTEST_S,
     Estimate,
     Sample,
     interval,
     rounds_in_common,
     speed_ratio,
 )
+from stampede.runs.store import SHORTEST_S
 
 # Median speeds that differ by at most a tenth count as the same.
 HOLDS_WITHIN = 0.10

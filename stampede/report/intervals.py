@@ -27,8 +27,6 @@ MINIMUM_FOR_INTERVAL = 10
 MINIMUM_ROUNDS = 5
 # The mean of this many single values isn't resampled: its distribution is known.
 MANY = 2000
-# Records hold nine digits; a shorter time can't be divided by.
-SHORTEST_S = 1e-9
 # A round is an integer that combines the number of its stack with its own.
 ROUND_BITS = 32
 # A resample counts every round of a stack: a round 1,000,000 would take minutes and gigabytes.

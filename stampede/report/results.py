@@ -252,15 +252,17 @@ def _of_published(analysis: Analysis, shown: Sequence[published.PublishedCell]) 
             for cell, figures in analysis.cells.items()
             if figures.count and any(row.stands_beside(cell) for row in beside)
         ]
-        unit, objects = analysis.experiment.speed.unit, table.objects_axis
+        objects, advice = table.objects_axis, ""
+        if analysis.run.target == "aws":  # elsewhere neither can be compared
+            advice = f": compare {analysis.experiment.speed.unit}, not seconds"
         sizes = {figures.size_bytes for figures in measured}
         if table.object_bytes and sizes != {table.object_bytes}:
             own = listed([size_words(size) for size in sorted(sizes - {None})]) or "of unknown size"
-            sentence += f" The {table.moved} here is {own}: compare {unit}, not seconds."
+            sentence += f" The {table.moved} here is {own}{advice}."
         if objects and {row.cell[objects] for row in beside} != {
             figures.cell[objects] for figures in measured
         }:
-            sentence += f" A set here has another number of objects: compare {unit}, not seconds."
+            sentence += f" A set here has another number of objects{advice}."
         yield sentence
     sizes = {_object_bytes(figures) for figures in analysis.cells.values()} - {None}
     if sizes and any(table.objects for table in tables.values()):

@@ -24,8 +24,10 @@ from stampede.errors import UsageError
 from stampede.runs import stored_json
 from stampede.runs.folder import FAILED_OBJECTS, UNANSWERED_FILE, RunFolder, damage_refused
 
-# A time of more than 30 years is refused.
-LONGEST_S = 1e9
+# A time of more than 30 years is refused. Records hold nine digits; a shorter time than that can't
+# be divided by, and counts as none.
+SHORTEST_S, LONGEST_S = 1e-9, 1e9
+LATEST_MS = 253_402_300_799_999  # the end of the year 9999
 _LONGEST_LINE_BYTES = 16 * 2**20
 _MEMORY = "400MB"
 
@@ -43,7 +45,9 @@ CREATE MACRO up_to(most, j) AS
     CASE WHEN TRY_CAST(CAST(j AS VARCHAR) AS DOUBLE) BETWEEN 0 AND most
         THEN CAST(CAST(j AS VARCHAR) AS DOUBLE) END;
 CREATE MACRO number_of(j) AS up_to({LARGEST_WHOLE - 1}, j);
-CREATE MACRO seconds_of(j) AS up_to({LONGEST_S}, j);
+CREATE MACRO seconds_of(j) AS
+    CASE WHEN up_to({LONGEST_S}, j) < {SHORTEST_S} THEN 0.0 ELSE up_to({LONGEST_S}, j) END;
+CREATE MACRO moment_of(j) AS CASE WHEN count_of(j) <= {LATEST_MS} THEN count_of(j) END;
 CREATE MACRO nameless_of(cell, seq, j) AS CASE WHEN text_of(cell) IS NULL OR whole_of(seq) IS NULL
     THEN text_of(j) END;
 CREATE MACRO is_operation(status, seconds, place_at, is_foreign) AS coalesce(
@@ -60,13 +64,14 @@ _RECORD = {
     "status": "text",
     "warm_up": "whole",
     "attempt": "count",
-    "finished_at_ms": "count",
+    "finished_at_ms": "moment",
 }
 _ERROR = dict.fromkeys(("error_type", "error_message"), "text")
 _OBJECTS = dict.fromkeys(("planned", "copied", "already_there", "failed"), "count")
 # The columns of a record that only a report needs.
 _FIGURES = {
-    **dict.fromkeys(("started_at_ms", "bytes", "cold_start", "round", "batch_index"), "count"),
+    "started_at_ms": "moment",
+    **dict.fromkeys(("bytes", "cold_start", "round", "batch_index"), "count"),
     "sdk": "text",
 }
 # The first message of a batch stands for its operation: all its messages have the same times.

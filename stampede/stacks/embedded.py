@@ -36,8 +36,7 @@ def start(*, follow_parent: bool = False) -> ministack.Emulator:
 def apply_copy(access: ministack.Access, variables: dict[str, Any]) -> dict[str, Any]:
     """Make the copy of infra/, init and apply it; returns Terraform's outputs."""
     stack.lay_out()
-    experiment = variables.get("experiment", "download")  # as in infra/variables.tf
-    delete_queues(stack.replaced_queues(experiment), access)
+    delete_queues(stack.replaced_queues(variables.get("experiment")), access)
     terraform = local_terraform(access)
     how_long = "about 40 s the first time: the provider waits 25 s for a queue"
     say(f"terraform init and apply on the local copy ({how_long})")

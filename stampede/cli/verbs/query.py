@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -147,8 +148,10 @@ def _ask(
             raise UsageError("--export: S3's access logs stay in CloudWatch", "leave it out")
         return _of_access_log(text, where, folder, stored)
     logs = arguments.logs or [folder.path / LINES]
-    read = {path.resolve() for path in (*logs, *([folder.path / COLUMNS] if folder else []))}
-    if export_to is not None and export_to.resolve() in read:
+    read = {
+        os.path.realpath(path) for path in (*logs, *([folder.path / COLUMNS] if folder else []))
+    }
+    if export_to is not None and os.path.realpath(export_to) in read:
         raise UsageError(f"--export: {export_to} holds the lines that are read; use another name")
     if folder is None:
         answer = Local(tuple(logs)).ask(with_filters(text, where))

@@ -230,6 +230,12 @@ def test_a_run_of_another_experiment_or_of_too_few_records_is_refused(simulate, 
         assert (done.status, words in done.err) == (2, True)
 
 
+def test_a_record_of_an_impossible_time_is_refused(simulate, measured):
+    measured([record() | {"started_at_ms": -(10**18)}] * 2)
+    done = simulate("function --run r")
+    assert (done.status, "impossible time" in done.err) == (2, True)
+
+
 def test_a_dry_run_has_columns_for_swept_values_in_the_reports_order_and_the_rest_above(
     stampede,
 ):

@@ -29,6 +29,9 @@ def test_a_json_value_is_sent_unchanged_and_a_list_is_one_unless_its_elements_ha
     assert list(weighted(5, 0.5).bodies) == ['{"n": 0}', '{"n": 1}']
 
 
+LINK = "a link to itself"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -41,11 +44,14 @@ def test_a_json_value_is_sent_unchanged_and_a_list_is_one_unless_its_elements_ha
         (json.dumps([{"payload": 1, "weight": 1e308}] * 2), "too large"),
         (json.dumps("x" * MOST_BYTES), "at most 1,046,528"),
         (None, "No such file"),
+        (LINK, ""),
     ],
 )
 def test_an_invalid_file_is_refused_in_one_line_with_its_name(tmp_path, text, words):
     path = tmp_path / "payload.json"
-    if text:
+    if text == LINK:
+        path.symlink_to(path)
+    elif text:
         path.write_text(text)
     with pytest.raises(UsageError, match="^--payload .*payload.json: .*" + words) as refusal:
         Payloads.of_file(path)

@@ -145,6 +145,12 @@ def test_an_impossible_figure_is_unknown(folder, value):
     assert [float(column[0]) for column in columns.values()] == pytest.approx(known, nan_ok=True)
 
 
+def test_a_time_too_short_to_divide_by_is_none_and_a_moment_lies_before_the_year_10000(folder):
+    store = store_of(folder, {"started_at_ms": 10**15} | seconds(5e-324))
+    [row] = store.rows("SELECT seconds, started_at_ms FROM operations")
+    assert row == (0, None)
+
+
 def test_a_message_has_its_cell_and_number_or_sqss_id_and_its_first_success_counts(
     folder,
 ):
