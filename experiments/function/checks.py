@@ -20,6 +20,7 @@ from stampede import user_json
 from stampede.checkout import INFRA
 from stampede.experiment import look
 from stampede.finding import OK, PROBLEM, WARNING, Finding, Wrong, worst
+from stampede.phrases import counted
 from stampede.variable_rules import RULES
 
 # Lambda's quotas of a package: unpacked with its layers, and as a zip that is uploaded directly.
@@ -214,9 +215,10 @@ def _permissions(package: Package) -> Wrong:
     """Lambda's user may read every file."""
     if not (private := package.private):
         return None
+    unread = counted(len(private), "file or folder", "files and folders")
     found = (
-        f"{package.path.name}: {len(private):,} files and folders aren't readable by everybody, "
-        f"such as {private[0]}, and Lambda runs as another user"
+        f"{package.path.name}: not everybody can read {unread}, such as {private[0]}, and Lambda "
+        "runs as another user"
     )
     return WARNING, found, "`chmod -R a+rX` the folder, before it is zipped"
 

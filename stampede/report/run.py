@@ -1,12 +1,13 @@
 """Reads a results folder tolerantly: missing or damaged parts become warnings."""
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments import Experiment, of_run, use_the_writer
+from experiments import EXPERIMENTS, Experiment, of_run, use_the_writer
 from stampede.cell import FIRST_EDITION, FORMAT, Cell, varying
 from stampede.errors import UsageError
 from stampede.experiment import StandIn
@@ -280,7 +281,7 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     path = run_dir / "run.json"
     manifest = stored_json.value_or_warning(path, dict, warnings)
     if manifest is None:
-        return {}
+        return _named_by_records(run_dir)
     if manifest.get("format") not in (FIRST_EDITION, FORMAT):
         rule = f"format {manifest.get('format')!r}, but this Stampede reads format {FORMAT}"
         raise NoReport(f"{path}: {rule}; {use_the_writer(manifest)}")
@@ -289,6 +290,15 @@ def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:
     except UsageError as error:
         raise NoReport(str(error)) from None
     return manifest
+
+
+def _named_by_records(run_dir: Path) -> dict[str, Any]:
+    """The experiment that the first record names: those of `download` name none."""
+    with contextlib.suppress(OSError, ValueError):
+        for _, record in stored_json.rows(run_dir / "records.jsonl", []):
+            name = record.get("experiment")
+            return {"experiment": name} if isinstance(name, str) and name in EXPERIMENTS else {}
+    return {}
 
 
 def _accounting(run_dir: Path, warnings: list[str]) -> list[dict[str, Any]] | None:

@@ -68,6 +68,7 @@ def record(
     values |= {"batch": 1, "batch_index": 0}
     values |= {
         "status": "ok",
+        "experiment": experiment.name,
         "sdk": "botocore 1.43.106",
         "message_id": message,
         "request_id": f"{message}-{attempt}",

@@ -48,6 +48,12 @@ def test_its_default_sweep_is_answered_on_one_screen(experiment, target, tmp_pat
     assert all(row["count"] for row in rebuilt.table.rows if row["is_measured"])
 
 
+def test_records_alone_name_their_experiment(experiment, tmp_path):
+    folder = synthetic.write(tmp_path / "run", experiment)
+    (folder / "run.json").unlink()
+    assert load(folder).experiment.name == experiment.name
+
+
 def cells_of(experiment):
     return demands(make_plan(experiment, "local", (), messages_per_concurrency=1))
 
