@@ -46,7 +46,9 @@ def timed(simulated: Callable[[], float], wanted_s: float) -> Figures:
 
 def drain_s(messages: int = MESSAGES, workers: int = WORKERS) -> float:
     """Simulate with our engine; returns the time when the flood has drained."""
-    doing = Operation(lambda random, count, cold: _seconds(random, count), 100.0, {}, 1.0, "drawn")
+    doing = Operation(
+        lambda random, count, cold: _seconds(random, count), 100.0, {}, 1.0, "drawn", "drawn"
+    )
     flood = Flood(
         messages=messages,
         concurrency=workers,
