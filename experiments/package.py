@@ -64,6 +64,23 @@ class Package:
         ]
 
     @property
+    def clash(self) -> str | None:
+        """A file inside of another file, which can't be unpacked; None if there is none."""
+        return next(
+            (
+                name
+                for name in self.files
+                if any(str(parent) in self.files for parent in PurePosixPath(name).parents)
+            ),
+            None,
+        )
+
+    def test(self) -> None:
+        """Unpack a zip once, without storing it. Raises OSError or one of DAMAGED."""
+        for name in () if self.path.is_dir() else self.files:
+            self.read(name)
+
+    @property
     def private(self) -> list[str]:
         """The files and folders that not every user can read."""
         return [entry.name for entry in self.entries if entry.is_private]

@@ -200,12 +200,15 @@ def _contents(package: Package, cell: FunctionValues) -> Wrong:
         # Terraform's archive_file keeps links to files as links, which lead nowhere in Lambda.
         found = f"{name}: {ascii(odd[0])[1:-1]} is no plain file or folder ({len(odd):,} such)"
         return PROBLEM, found, "take it out, or give a zip by `zip -r`, which follows links"
+    if clash := package.clash:
+        return PROBLEM, f"{name}: {clash} lies inside of another file", "make the zip again"
     if unpacked > MOST_BYTES:
         found = f"{name} has {unpacked / 2**20:,.0f} MB unpacked, and Lambda takes 250"
         return PROBLEM, found, "leave out what the function doesn't need"
     if unpacked > MOST_ZIPPED_BYTES and (zipped := package.zipped_bytes()) > MOST_ZIPPED_BYTES:
         found = f"{name} has {zipped / 2**20:,.1f} MB as a zip, and an upload to Lambda takes 50"
         return PROBLEM, found, "leave out what isn't needed, or put it into layers (--set layers)"
+    package.test()
     if found := _other_machine(package, cell["runtime"], architecture):
         return PROBLEM, found, f"build it for {architecture}, or correct --set architecture"
     return None

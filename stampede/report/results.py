@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.axes import Axis
-from stampede.cell import SETTINGS, Cell, common_axes, distinguishing
+from stampede.cell import SETTINGS, STAND_IN, Cell, common_axes, distinguishing
 from stampede.experiment import BySize
 from stampede.phrases import (
     NOTHING,
@@ -132,7 +132,9 @@ def coordinates(rows: Sequence[Row], experiment: Experiment) -> list[Field]:
     single = len(differing)
     if single + has_settings > MOST_COORDINATES:
         single = MOST_COORDINATES - 1
-    fields = [_coordinate(axis, experiment) for axis in differing[:single]]
+    # A row that says where it ran names its stand-in there.
+    is_marked = not any("source" in row for row in rows)
+    fields = [_coordinate(axis, experiment, is_marked) for axis in differing[:single]]
     rest = differing[single:]
     if rest or has_settings:
         label = " and ".join([axis.label for axis in rest[:1]] + ["settings"] * has_settings)
@@ -159,7 +161,7 @@ def _differing(rows: Sequence[Row], experiment: Experiment) -> list[Axis]:
     return axes
 
 
-def _coordinate(axis: Axis, experiment: Experiment) -> Field:
+def _coordinate(axis: Axis, experiment: Experiment, is_marked: bool) -> Field:
     declared = experiment.by_size
     if declared and axis.name == declared.size:
         return Field("cell", "objects", show=partial(_objects, declared), only="reading")
@@ -169,9 +171,12 @@ def _coordinate(axis: Axis, experiment: Experiment) -> Field:
         )
     if axis.kind is int:
         return Field(axis.name, axis.label, axis.unit, show="{:,}".format, only="reading")
-    return Field(
-        "cell", axis.label, show=lambda cell: cell.plain.text(axis), is_text=True, only="reading"
-    )
+
+    def text(cell: Cell) -> str:
+        is_stand_in = is_marked and cell.is_of_stand_in([axis.name])
+        return cell.plain.text(axis) + f" {STAND_IN}" * is_stand_in
+
+    return Field("cell", axis.label, show=text, is_text=True, only="reading")
 
 
 def _objects(declared: BySize, cell: Cell) -> str:

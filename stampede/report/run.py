@@ -36,6 +36,7 @@ _PLACES = """
 SELECT cell, place_at FROM operations WHERE NOT is_foreign AND place_at IS NOT NULL GROUP BY ALL
 ORDER BY bool_and(is_warm_up), bool_and(status = 'error'), min(line)
 """
+_UNSENT = "SELECT (SELECT count(*) FROM sent) = 0 AND (SELECT count(*) FROM records) > 0"
 
 
 @dataclass(frozen=True)
@@ -256,16 +257,10 @@ def load(run_dir: Path) -> Run:
     for table, name in (("records", "records.jsonl"), ("sent", "sent.jsonl")):
         if table not in store.files and not (run_dir / name).exists():
             warnings.append(f"{name} is missing.")
-    stored = manifest.get("cells")
-    if (
-        manifest.get("format") == FORMAT
-        and isinstance(stored, list)
-        and len(store.planned) < len(stored)
-    ):
-        left_out = counted(len(stored) - len(store.planned), "cell")
-        warnings.append(
-            f"run.json has {left_out} that can't be read or that it has twice; left out."
-        )
+    if "sent" in store.files and store.rows(_UNSENT) == [(True,)]:
+        warnings.append("sent.jsonl is empty.")
+    if manifest.get("format") == FORMAT:
+        warnings += _unread_cells(manifest.get("cells"), store)
     warnings += store.refused
     return Run(
         directory=run_dir,
@@ -275,6 +270,15 @@ def load(run_dir: Path) -> Run:
         stored_rows=_stored_rows(run_dir, store.experiment, warnings),
         warnings=warnings,
     )
+
+
+def _unread_cells(stored: object, store: Store) -> list[str]:
+    if not isinstance(stored, list):
+        return ["run.json has no list of cells."]
+    if len(store.planned) == len(stored):
+        return []
+    left_out = counted(len(stored) - len(store.planned), "cell")
+    return [f"run.json has {left_out} that can't be read or that it has twice; left out."]
 
 
 def _manifest(run_dir: Path, warnings: list[str]) -> dict[str, Any]:

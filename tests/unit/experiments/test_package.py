@@ -126,6 +126,17 @@ def test_a_file_that_is_no_package_is_refused_and_a_jar_is_accepted(package, tmp
     assert problem(zipped(package, ".jar"), runtime="java25", handler="Handler") == ""
 
 
+def test_a_zip_that_cannot_be_unpacked_is_refused(package):
+    path = zipped(package)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("app.py/inside", b"x")
+    assert "inside of another file" in problem(path)
+    path = zipped(package)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"def ", b"dfe ", 1))  # another than its checksum says
+    assert "CRC" in problem(path)
+
+
 @pytest.mark.parametrize(
     "make",
     [

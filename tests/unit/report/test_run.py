@@ -40,6 +40,14 @@ def test_unreadable_parts_are_reported_and_the_rest_is_kept(folder, name, line, 
     assert run.store.rows("SELECT count(*) FROM operations") == [(4 + line.count(f"{GOOD}\n"),)]
 
 
+def test_what_an_emptied_file_lacks_is_reported(folder):
+    (folder / "sent.jsonl").write_text("")
+    keys = {"format": FORMAT, "experiment": "download", "cells": None}
+    (folder / "run.json").write_text(json.dumps(keys))
+    warnings = " ".join(load(folder).warnings)
+    assert "sent.jsonl is empty" in warnings and "run.json has no list of cells" in warnings
+
+
 @pytest.mark.parametrize(
     ("manifest", "words"),
     [
