@@ -47,6 +47,14 @@ class Place:
         listed = self.s3.list_objects_v2(Bucket=BUCKET, Prefix="copies/")
         return {entry["Key"] for entry in listed.get("Contents", [])}
 
+    def settled(self):
+        """The copies once the last calls of a killed program are carried out."""
+        there = None
+        while there != (now := self.copies()):
+            there = now
+            time.sleep(0.5)
+        return there
+
     def start(self, rows, *options, **environment):
         (self.folder / "manifest.csv").write_text("".join(f"{row}\n" for row in rows))
         usual = (
@@ -124,14 +132,17 @@ def test_the_next_program_copies_what_a_killed_one_or_expired_credentials_left(p
             time.sleep(0.01)
             assert process.poll() is None
         process.kill()
-    there = made.copies()
+    there = made.settled()
     assert 10 <= len(there) < len(rows)
 
     summary, words, failed = made.copy(rows, "--retry-attempts", "2", "--parallel-limit", "8")
     assert (summary["planned"], summary["failed"]) == (None, 0)
     assert "transfer copy: NoCredentials: " in words
     assert {failure["error_type"] for failure in failed} == {"NotBegun"}
-    assert {failure["destination"] for failure in failed} == wanted.keys() - made.copies()
+    not_begun = {failure["destination"] for failure in failed}
+    assert not_begun >= wanted.keys() - made.copies()
+    # A row may have been there already: of many, the credentials expire before the last.
+    assert not_begun & made.copies() <= there
     there = made.copies()
 
     # Rows already there take three requests each, so these credentials expire several times, each
