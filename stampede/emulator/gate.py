@@ -137,17 +137,16 @@ def _signed_head(scope: dict, headers: dict[str, str]) -> tuple[float, Callable[
         if failure := sigv4.header_signature_failure(signature, secret, *request, presigned=is_url):
             raise RefusedError(*failure)
 
-    def check_body(body: bytes) -> None:
-        check_signature(body)
+    def check_digest(body: bytes) -> None:
         if re.fullmatch("[0-9a-f]{64}", declared) and hashlib.sha256(body).hexdigest() != declared:
             raise RefusedError("SignatureDoesNotMatch", "the body isn't the one that was signed")
 
-    # Otherwise the signature covers the body itself, or each of its chunks.
-    covers_head_alone = is_url or (declared and not declared.startswith("STREAMING-AWS4"))
-    if not covers_head_alone:
-        return MOST_UNCHECKED_BYTES, check_body
-    check_signature(b"")
-    return float("inf"), check_body
+    is_unsigned = is_url and signature.service == "s3"
+    if is_unsigned or (declared and not declared.startswith("STREAMING-AWS4")):
+        check_signature(b"")
+        return float("inf"), check_digest
+    # The signature covers the body itself, or each of its chunks.
+    return MOST_UNCHECKED_BYTES, check_signature
 
 
 def _signature(

@@ -93,13 +93,15 @@ def _partly_full(analysis: Analysis) -> list[str]:
     shown = distinguishing(analysis.cells)
     for figures in analysis.planned:
         overlap, n = figures.overlap, figures.cell.n
+        if overlap is None:
+            continue
         words = figures.cell.words_without((), shown)
-        if overlap and overlap.reached < overlap.floods:
+        if overlap.reached < overlap.floods:
             rounds = f" in {overlap.reached} of {overlap.floods} rounds" if overlap.reached else ""
             short.append(f"{overlap.peak:,} of {n:,}{rounds} with {words}")
-        if overlap and overlap.peak > n:
+        if overlap.peak > n:
             over.append(f"{overlap.peak:,} with {words}")
-        if overlap and n > 1 and overlap.share_at_n < LEAST_AT_N:
+        if n > 1 and overlap.share_at_n < LEAST_AT_N:
             brief.append((overlap.share_at_n, words))
     sentences = [f"N didn’t always run at once: {some(short, MOST_NAMED)}."] if short else []
     if brief and not short:

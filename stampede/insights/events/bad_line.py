@@ -54,9 +54,10 @@ def locate(paths: Iterable[Path]) -> EventsError | None:
     """
     too_long = None
     for path in paths:
-        if form(path) == "parquet" and not _is_whole(path):
+        kind = form(path)
+        if kind == "parquet" and not _is_whole(path):
             return EventsError(UNREADABLE_PARQUET.format(path))
-        opener = _OPEN.get(form(path))
+        opener = _OPEN.get(kind)
         if opener is None:
             continue
         number = 0
