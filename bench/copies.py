@@ -53,8 +53,8 @@ def adaptive(workers: int) -> Iterator[tuple[Run, Run]]:
         late = {"latency_ms": LATENCY_MS, "refusal_latency_ms": LATENCY_MS}
         with servers.front(limit_per_s=LIMIT_PER_S, **late) as store:
             rates = paced(store.url, LIMIT_PER_S, workers, MOST_IN_FLIGHT, RUN_SECONDS)
-            asked = store.requests()
-        refused = asked["slow_down"] / (asked["slow_down"] + asked["copy"])
+            requests = store.requests()
+        refused = requests["slow_down"] / (requests["slow_down"] + requests["copy"])
         return {"copies_per_s": min(rates), "jain": jain(rates), "slow_down_share": refused}
 
     yield minute, lambda: {"copies_per_s": LIMIT_PER_S / workers}

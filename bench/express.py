@@ -87,7 +87,7 @@ def counted(store: Front, request: str, objects: int, run: Callable[[], Figures]
     """Run a client; returns its rate. Raises RunError unless it made one request an object."""
     before = store.requests()[request]
     took = run()
-    asked = store.requests()[request] - before
-    if asked != objects:
-        raise RunError(f"{asked} {request.upper()} requests for {objects} objects")
+    made = store.requests()[request] - before
+    if made != objects:
+        raise RunError(f"{made} {request.upper()} requests for {objects} objects")
     return {"objects_per_s": objects / took["seconds"]}

@@ -15,12 +15,12 @@ import (
 // serving runs a front with the buckets b and c, and the object b/master.
 func serving(t *testing.T, chosen settings) (*front, *httptest.Server) {
 	t.Helper()
-	made := newFront(chosen, time.Now())
-	made.store.buckets = map[string]bool{"b": true, "c": true}
-	made.store.objects["b/master"] = object{etag: etagOf(nil)}
-	server := httptest.NewServer(made)
+	front := newFront(chosen, time.Now())
+	front.store.buckets = map[string]bool{"b": true, "c": true}
+	front.store.objects["b/master"] = object{etag: etagOf(nil)}
+	server := httptest.NewServer(front)
 	t.Cleanup(server.Close)
-	return made, server
+	return front, server
 }
 
 // ask sends a request with header pairs. It returns status and body as text ("0" without an
@@ -61,7 +61,7 @@ func TestTheLimitLetsATenthOfASecondThroughAtOnceAndThenItsRate(t *testing.T) {
 func TestACopyIsAnsweredLikeS3AndFaultsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		chosen settings
-		asked  string
+		calls  string
 		ends   map[string]int
 		there  string
 	}{
@@ -83,7 +83,7 @@ func TestACopyIsAnsweredLikeS3AndFaultsAreCounted(t *testing.T) {
 			front.store.objects["b/a b+c%ä"] = object{}
 			front.store.objects["b/two words"] = object{}
 		}
-		for _, line := range strings.Split(c.asked, "\n") {
+		for _, line := range strings.Split(c.calls, "\n") {
 			step := strings.Fields(line)
 			said, _ := ask(server, "PUT", step[0], "", sourceHeader, step[1],
 				"X-Amz-Security-Token", step[2], "If-None-Match", "*")
@@ -103,9 +103,9 @@ func TestACopyIsAnsweredLikeS3AndFaultsAreCounted(t *testing.T) {
 func TestARefusalComesSoonerThanACopyAndBothLate(t *testing.T) {
 	_, server := serving(t, settings{LimitPerS: 0.01, LatencyMS: 1000, RefusalLatencyMS: 20})
 	for _, want := range []string{"200", "503"} {
-		asked := time.Now()
+		began := time.Now()
 		got, _ := ask(server, "PUT", "/c/1", "")
-		if took := time.Since(asked); !strings.HasPrefix(got, want) || took < 20*time.Millisecond ||
+		if took := time.Since(began); !strings.HasPrefix(got, want) || took < 20*time.Millisecond ||
 			(took >= time.Second) != (want == "200") {
 			t.Error(got, took)
 		}

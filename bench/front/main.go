@@ -48,10 +48,10 @@ func main() {
 }
 
 func newFront(chosen settings, now time.Time) *front {
-	made := &front{settings: chosen, filled: now, ends: map[string]int{}, used: map[string]int{}}
-	made.store.buckets, made.store.objects = map[string]bool{}, map[string]object{}
-	made.tokens = made.burst()
-	return made
+	f := &front{settings: chosen, filled: now, ends: map[string]int{}, used: map[string]int{}}
+	f.store.buckets, f.store.objects = map[string]bool{}, map[string]object{}
+	f.tokens = f.burst()
+	return f
 }
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,14 +61,14 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(f.ends)
 		return
 	}
-	asked, drawn := understand(r), rand.Float64()
+	call, drawn := understand(r), rand.Float64()
 	sleep(f.RefusalLatencyMS)
 	if drawn < f.Reset {
 		f.count("reset")
 		reset(w)
 		return
 	}
-	if asked.writes() && !f.admit(time.Now()) {
+	if call.writes() && !f.admit(time.Now()) {
 		f.count("slow_down")
 		refuse(w, http.StatusServiceUnavailable, "SlowDown")
 		return
@@ -79,12 +79,12 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.count("expired")
 		refuse(w, http.StatusBadRequest, "ExpiredToken")
 	case drawn < f.Reset+f.LoseAnswers:
-		f.store.carryOut(httptest.NewRecorder(), r, asked)
+		f.store.carryOut(httptest.NewRecorder(), r, call)
 		f.count("lost")
 		panic(http.ErrAbortHandler) // closes the connection
 	default:
-		f.count(asked.operation)
-		f.store.carryOut(w, r, asked)
+		f.count(call.operation)
+		f.store.carryOut(w, r, call)
 	}
 }
 

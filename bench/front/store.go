@@ -31,22 +31,22 @@ type request struct {
 
 func understand(r *http.Request) request {
 	path := strings.TrimPrefix(r.URL.Path, "/")
-	asked := request{operation: strings.ToLower(r.Method), path: path}
-	_, key, _ := strings.Cut(asked.path, "/")
+	call := request{operation: strings.ToLower(r.Method), path: path}
+	_, key, _ := strings.Cut(call.path, "/")
 	switch {
 	case key == "" && r.Method == http.MethodPut:
-		asked.operation = "create_bucket"
+		call.operation = "create_bucket"
 	case key == "":
-		asked.operation = "list"
+		call.operation = "list"
 	case r.Header.Get(sourceHeader) != "":
-		asked.operation = "copy"
+		call.operation = "copy"
 		source, _ := url.QueryUnescape(r.Header.Get(sourceHeader)) // a bare + is a space there
-		asked.source = strings.TrimPrefix(source, "/")
+		call.source = strings.TrimPrefix(source, "/")
 	}
-	return asked
+	return call
 }
 
-func (a request) writes() bool { return a.operation == "copy" || a.operation == "put" }
+func (r request) writes() bool { return r.operation == "copy" || r.operation == "put" }
 
 type object struct {
 	etag, crc32 string
@@ -59,39 +59,39 @@ type store struct {
 	objects map[string]object // by path
 }
 
-func (s *store) carryOut(w http.ResponseWriter, r *http.Request, asked request) {
+func (s *store) carryOut(w http.ResponseWriter, r *http.Request, call request) {
 	body := make([]byte, max(0, r.ContentLength))
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		return
 	}
-	bucket, _, _ := strings.Cut(asked.path, "/")
-	sourceBucket, _, _ := strings.Cut(asked.source, "/")
+	bucket, _, _ := strings.Cut(call.path, "/")
+	sourceBucket, _, _ := strings.Cut(call.source, "/")
 	s.Lock()
 	defer s.Unlock()
 	switch {
-	case asked.operation == "create_bucket":
+	case call.operation == "create_bucket":
 		s.buckets[bucket] = true
-	case !s.buckets[bucket] || asked.source != "" && !s.buckets[sourceBucket]:
+	case !s.buckets[bucket] || call.source != "" && !s.buckets[sourceBucket]:
 		refuse(w, http.StatusNotFound, "NoSuchBucket")
-	case asked.operation == "list":
+	case call.operation == "list":
 		s.list(w, bucket+"/", r.URL.Query())
-	case asked.operation == "copy":
-		s.copy(w, r, asked)
-	case asked.operation == "put":
+	case call.operation == "copy":
+		s.copy(w, r, call)
+	case call.operation == "put":
 		sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(body))
-		made := object{etagOf(body), base64.StdEncoding.EncodeToString(sum), body}
-		w.Header().Set("ETag", made.etag)
-		s.objects[asked.path] = made
+		stored := object{etagOf(body), base64.StdEncoding.EncodeToString(sum), body}
+		w.Header().Set("ETag", stored.etag)
+		s.objects[call.path] = stored
 	default:
-		s.read(w, r, asked.path)
+		s.read(w, r, call.path)
 	}
 }
 
-func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request) {
-	made, exists := s.objects[asked.source]
-	_, taken := s.objects[asked.path]
+func (s *store) copy(w http.ResponseWriter, r *http.Request, call request) {
+	stored, exists := s.objects[call.source]
+	_, taken := s.objects[call.path]
 	switch {
-	case asked.path == asked.source:
+	case call.path == call.source:
 		refuse(w, http.StatusBadRequest, "InvalidRequest")
 	case !exists:
 		refuse(w, http.StatusNotFound, "NoSuchKey")
@@ -99,41 +99,41 @@ func (s *store) copy(w http.ResponseWriter, r *http.Request, asked request) {
 		refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
 	default:
 		// a new one, as with SSE-KMS: clients have to compare the checksum
-		made.etag = etagOf([]byte(asked.path))
-		s.objects[asked.path] = made
-		answer(w, http.StatusOK, copied{ETag: made.etag})
+		stored.etag = etagOf([]byte(call.path))
+		s.objects[call.path] = stored
+		answer(w, http.StatusOK, copied{ETag: stored.etag})
 	}
 }
 
 func (s *store) read(w http.ResponseWriter, r *http.Request, path string) {
-	asked, exists := s.objects[path]
+	stored, exists := s.objects[path]
 	if !exists {
 		refuse(w, http.StatusNotFound, "NoSuchKey")
 		return
 	}
-	w.Header().Set("ETag", asked.etag)
+	w.Header().Set("ETag", stored.etag)
 	w.Header().Set("Content-Type", "binary/octet-stream")
 	if r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" {
-		w.Header().Set("X-Amz-Checksum-Crc32", asked.crc32)
+		w.Header().Set("X-Amz-Checksum-Crc32", stored.crc32)
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(asked.body))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(stored.body))
 }
 
 func (s *store) list(w http.ResponseWriter, bucket string, query url.Values) {
 	prefix, after := bucket+query.Get("prefix"), bucket+query.Get("continuation-token")
-	var made listing
+	var page listing
 	for _, path := range slices.Sorted(maps.Keys(s.objects)) {
 		if !strings.HasPrefix(path, prefix) || path <= after {
 			continue
 		}
-		if len(made.Contents) == pageKeys {
-			made.IsTruncated, made.NextContinuationToken = true, made.Contents[pageKeys-1].Key
+		if len(page.Contents) == pageKeys {
+			page.IsTruncated, page.NextContinuationToken = true, page.Contents[pageKeys-1].Key
 			break
 		}
-		made.Contents = append(made.Contents,
+		page.Contents = append(page.Contents,
 			listed{strings.TrimPrefix(path, bucket), len(s.objects[path].body)})
 	}
-	answer(w, http.StatusOK, made)
+	answer(w, http.StatusOK, page)
 }
 
 type listing struct {

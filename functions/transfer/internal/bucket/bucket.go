@@ -248,12 +248,12 @@ func (b *Bucket) Prime(ctx context.Context, counted SessionCounter) error {
 }
 
 // create makes a session with a request that the account's credentials sign.
-func (b *Bucket) create(ctx context.Context) (made aws.Credentials, err error) {
-	account, asked := *b, s3.CreateSessionInput{Bucket: &b.Name, SessionMode: b.mode}
+func (b *Bucket) create(ctx context.Context) (credentials aws.Credentials, err error) {
+	account, input := *b, s3.CreateSessionInput{Bucket: &b.Name, SessionMode: b.mode}
 	account.session = nil
 	err = account.Do(ctx, b.counted, createSession, func() error {
 		began := time.Now()
-		answer, err := b.Client.CreateSession(ctx, &asked)
+		answer, err := b.Client.CreateSession(ctx, &input)
 		b.counted.CountSession(time.Since(began))
 		if err != nil {
 			return err
@@ -263,14 +263,14 @@ func (b *Bucket) create(ctx context.Context) (made aws.Credentials, err error) {
 			return failure.New(failure.S3, "CreateSession returned no credentials: this server "+
 				"has no directory buckets")
 		}
-		made = aws.Credentials{
+		credentials = aws.Credentials{
 			AccessKeyID:     aws.ToString(session.AccessKeyId),
 			SecretAccessKey: aws.ToString(session.SecretAccessKey),
 			SessionToken:    *session.SessionToken, CanExpire: true, Expires: *session.Expiration,
 		}
 		return nil
 	})
-	return made, err
+	return credentials, err
 }
 
 // Whole as a Span's Last stands for the whole object.
