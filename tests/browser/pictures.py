@@ -1,6 +1,5 @@
 """The pictures of docs/: `make pictures FOLDERS="results/A results/B"` rebuilds each run's report
-and photographs its first screen and first figure, to docs/pictures/<experiment>.png and
-docs/pictures/<experiment>_figure.png."""
+and photographs its first screen, to docs/pictures/<experiment>.png."""
 
 import base64
 import io
@@ -18,11 +17,6 @@ from tests.drawn import run_folders
 PICTURES = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 WIDTH, HEIGHT = 1200, 800
 COLOURS = 256  # enough for text and flat areas, at a third of the bytes
-FIGURE = """(() => {
-    const r = document.querySelector("figure").getBoundingClientRect();
-    const [width, height] = [Math.min(r.width, 760) + 32, r.height + 8];
-    return {x: r.x + scrollX - 16, y: r.y + scrollY - 8, width, height, scale: 1};
-})()"""
 
 
 def main(folders: list[Path]) -> int:
@@ -33,11 +27,6 @@ def main(folders: list[Path]) -> int:
             experiment = json.loads((folder / "run.json").read_text())["experiment"]
             browser.open((folder / "report.html").resolve().as_uri(), WIDTH, HEIGHT)
             _store(browser.send("Page.captureScreenshot"), PICTURES / f"{experiment}.png")
-            browser.resize(WIDTH, 4 * HEIGHT)  # the figure as a whole
-            _store(
-                browser.send("Page.captureScreenshot", clip=browser.run(FIGURE)),
-                PICTURES / f"{experiment}_figure.png",
-            )
     return 0
 
 
