@@ -253,6 +253,11 @@ class Cell:
         )
         return any(self[axis.name] in axis.stand_ins for axis in emulated)
 
+    def marked_text(self, axis: Axis) -> str:
+        """The value on an axis, with the mark of a stand-in."""
+        text = self.text(axis)
+        return f"{text} {STAND_IN}" if self.is_of_stand_in([axis.name]) else text
+
     @property
     def plain(self) -> Cell:
         """The same cell without marks of stand-ins."""
@@ -284,10 +289,8 @@ class Cell:
         return ", ".join(filter(None, (" ".join(parts), settings)))
 
     def _words(self, at: int) -> str:
-        axis, value = self.axes[at], self.coordinates[at]
-        is_stand_in = isinstance(axis, EmulatedAxis) and value in axis.stand_ins
-        text = self.text(axis)
-        return axis.words.format(f"{text} {STAND_IN}" if is_stand_in else text)
+        axis = self.axes[at]
+        return axis.words.format(self.marked_text(axis))
 
     def _default(self, at: int) -> Any:
         return self.axes[at].default_of(self.coordinates[:at])

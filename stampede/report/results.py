@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments import Experiment
 from stampede.axes import Axis
-from stampede.cell import SETTINGS, STAND_IN, Cell, common_axes, distinguishing
+from stampede.cell import SETTINGS, Cell, common_axes, distinguishing
 from stampede.experiment import BySize
 from stampede.phrases import (
     NOTHING,
@@ -171,12 +171,10 @@ def _coordinate(axis: Axis, experiment: Experiment, is_marked: bool) -> Field:
         )
     if axis.kind is int:
         return Field(axis.name, axis.label, axis.unit, show="{:,}".format, only="reading")
-
-    def text(cell: Cell) -> str:
-        is_stand_in = is_marked and cell.is_of_stand_in([axis.name])
-        return cell.plain.text(axis) + f" {STAND_IN}" * is_stand_in
-
-    return Field("cell", axis.label, show=text, is_text=True, only="reading")
+    text = Cell.marked_text if is_marked else Cell.text
+    return Field(
+        "cell", axis.label, show=lambda cell: text(cell, axis), is_text=True, only="reading"
+    )
 
 
 def _objects(declared: BySize, cell: Cell) -> str:
