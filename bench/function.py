@@ -18,7 +18,6 @@ from bench.ratios import Figures, Run
 from stampede.checkout import FUNCTIONS
 from stampede.emulator import python_runtime
 from stampede.errors import RunError
-from stampede.progress import say
 
 INVOCATIONS = 3_000  # of each side in each run
 MOST_US = 1_000.0
@@ -35,7 +34,7 @@ def proxy(is_python: bool) -> Iterator[tuple[Run, Run]]:
         run_child(build, folder=str(FUNCTIONS / "transfer"))
         command = ""
         if is_python:  # like the embedded AWS
-            python_runtime.make_once(say)
+            python_runtime.make_once()
             python, start = python_runtime.interpreter(), python_runtime.START
             command = shlex.join([str(python), "-P", "-B", str(start), "app.handler", folder])
         yield lambda: added(program, command), lambda: {"added_us": MOST_US}

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -92,6 +93,20 @@ def test_figures_are_computed_of_what_was_done(tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in lines))
     program.chmod(0o755)
     assert function.added(program, "") == {"added_us": 250.0}
+
+
+def test_the_proxy_of_a_python_function_is_measured_in_front_of_the_embedded_aws_runtime(
+    monkeypatch,
+):
+    environments = []
+    printed = "Invocation/bare-2 3 160000 ns/op\nInvocation/measured-2 3 410000 ns/op\n"
+    monkeypatch.setattr(
+        function, "run_child", lambda *_, **given: (environments.append(given), (printed,))[1]
+    )
+    with function.proxy(is_python=True) as (ours, _):
+        assert ours() == {"added_us": 250.0}
+        started = environments[-1]["BENCH_RUNTIME"].split()
+        assert [Path(path).exists() for path in (started[0], started[3])] == [True, True]
 
 
 @pytest.mark.parametrize("method", ["stream", "go_stream"])
