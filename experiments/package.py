@@ -77,8 +77,10 @@ class Package:
 
     def test(self) -> None:
         """Unpack a zip once, without storing it. Raises OSError or one of DAMAGED."""
-        for name in () if self.path.is_dir() else self.files:
-            self.read(name)
+        if not self.path.is_dir():
+            with zipfile.ZipFile(self.path) as archive:
+                if damaged := archive.testzip():
+                    raise zipfile.BadZipFile(f"{damaged!a} is damaged")
 
     @property
     def private(self) -> list[str]:

@@ -113,7 +113,9 @@ class Chromium:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.send(f"{domain}.enable")
-        self.resize(width, height)
+        # Narrow viewports are phones, which obey <meta name=viewport>.
+        size = {"width": width, "height": height, "mobile": width < 600}
+        self.send("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1)
         self.send("Emulation.setScriptExecutionDisabled", value=not script)
         self.media(scheme=scheme)
         self.send("Page.navigate", url=url)
@@ -154,11 +156,6 @@ class Chromium:
             self._rest += data
         line, self._rest = self._rest.split(b"\0", 1)
         return json.loads(line)
-
-    def resize(self, width: int, height: int) -> None:
-        """Set the viewport; narrow ones are phones, which obey <meta name=viewport>."""
-        size = {"width": width, "height": height, "mobile": width < 600}
-        self.send("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=1)
 
     def media(self, kind: str = "", scheme: str = "light") -> None:
         """Emulate a medium ("print") and a preferred colour scheme."""
