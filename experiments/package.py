@@ -19,6 +19,7 @@ DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplemente
 # Zips made on Unix have file modes (APPNOTE.TXT of the format, "version made by").
 UNIX = 3
 EVERYBODY_READS = 0o755
+PIECE_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ class Package:
 
     def test(self) -> None:
         """Unpack a zip once, without storing it. Raises OSError or one of DAMAGED."""
-        if not self.path.is_dir():
-            with zipfile.ZipFile(self.path) as archive:
-                if damaged := archive.testzip():
-                    raise zipfile.BadZipFile(f"{damaged!a} is damaged")
+        for entry in () if self.path.is_dir() else self.files.values():
+            with entry.open() as file:
+                while file.read(PIECE_BYTES):
+                    pass
 
     @property
     def private(self) -> list[str]:
